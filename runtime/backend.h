@@ -57,7 +57,8 @@ typedef struct kolk_backend {
     kolk_status (*event_synchronize)(int device, void *event);
 
     /* Queued on `stream`. Either pointer of copy may be host memory. */
-    kolk_status (*copy)(int device, void *to, const void *from, size_t size, void *stream);
+    kolk_status (*copy)(int device, void *to, const void *from, size_t size,
+                        void *stream);
     kolk_status (*fill)(int device, void *to, int byte, size_t size, void *stream);
 } kolk_backend;
 
@@ -71,6 +72,28 @@ extern const kolk_backend kolk_backend_cuda;
 void kolk_backend_install(kolk_device_kind kind, const kolk_backend *backend);
 const kolk_backend *kolk_backend_of(kolk_device_kind kind);
 
+/* The table of `device`, once it is known that the device is there. Otherwise
+ * the failure names `where`: an ordinal out of range, or the kind's reason. */
+kolk_status kolk_backend_reach(const char *where, kolk_device device,
+                               const kolk_backend **out);
+
+/* The bytes that a device which has been reached maps at a time; 0: none. */
+kolk_status kolk_backend_page(const kolk_backend *backend, kolk_device device,
+                              size_t *out);
+
+/* Destroys a stream or event of a device that had been reached. What a
+ * destructor cannot report it leaves off the thread's record, too; in the child
+ * of a fork it does nothing to a device that stayed behind. */
+void kolk_backend_destroy(kolk_status (*destroy)(int device, void *handle),
+                          kolk_device device, void *handle);
+
+/* Fails with DEVICE_MISMATCH, naming both, unless they are the same device. */
+kolk_status kolk_device_must_equal(const char *where, kolk_device device,
+                                   kolk_device expected);
+
+/* "host" or "cuda". */
+const char *kolk_device_kind_name(kolk_device_kind kind);
+
 kolk_status kolk_device_synchronize(kolk_device device);
 kolk_status kolk_memory_alloc(kolk_device device, size_t size, void **out);
 kolk_status kolk_memory_free(kolk_device device, void *data);
@@ -78,16 +101,21 @@ kolk_status kolk_range_reserve(kolk_device device, size_t size, void **out);
 kolk_status kolk_range_free(kolk_device device, void *base, size_t size);
 kolk_status kolk_page_create(kolk_device device, size_t size, uint64_t *out);
 kolk_status kolk_page_release(kolk_device device, uint64_t page, size_t size);
-kolk_status kolk_page_map(kolk_device device, void *address, size_t size, uint64_t page);
+kolk_status kolk_page_map(kolk_device device, void *address, size_t size,
+                          uint64_t page);
 kolk_status kolk_page_unmap(kolk_device device, void *address, size_t size);
 
 /* Copies or fills bytes in stream order; size 0 is a no-op. Synchronous only
  * where the backend is. Either side of a copy may be host memory. */
-kolk_status kolk_copy_queue(kolk_stream *stream, void *to, const void *from, size_t size);
+kolk_status kolk_copy_queue(kolk_stream *stream, void *to, const void *from,
+                            size_t size);
 kolk_status kolk_fill_queue(kolk_stream *stream, void *to, int byte, size_t size);
 
 /* True in a child of fork() whose parent had used this kind of device: no call
  * may reach it any more. Every caller above then fails with DEVICE. */
 bool kolk_device_is_forked(kolk_device device);
+
+/* For fork.c, in the child: closes the door to every kind but the host. */
+void kolk_backend_forked(void);
 
 #endif

@@ -20,10 +20,12 @@ struct kolk_stream {
     void *native; /* the backend's handle; NULL is the default stream */
     uint64_t id;
     bool owned;
-    /* private to stream.c below */
-    int lock;
-    kolk_stream_observer *observers;
+    kolk_stream_observer *observers; /* stream.c's own */
 };
+
+/* A handle for a backend's stream that stays its owner's. */
+kolk_status kolk_stream_wrap_native(kolk_device device, void *native,
+                                    kolk_stream **out);
 
 /* The device's default stream, wrapped. Owned by the caller like any other. */
 kolk_status kolk_stream_create_default(kolk_device device, kolk_stream **out);

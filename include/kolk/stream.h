@@ -47,7 +47,8 @@ kolk_stream_take(kolk_stream **from)
 /** Waits on the host until all work queued on `stream` is done. */
 KOLK_FALLIBLE kolk_stream_synchronize(kolk_stream *stream) KOLK_NONNULL;
 
-/** Work queued on `stream` from now on runs after the point `event` marks. */
+/** Work queued on `stream` from now on runs after the point `event` marks.
+ * DEVICE_MISMATCH across devices. */
 KOLK_FALLIBLE kolk_stream_wait(kolk_stream *stream, kolk_event *event) KOLK_NONNULL;
 
 KOLK_API kolk_device kolk_stream_device(const kolk_stream *stream) KOLK_NONNULL;
