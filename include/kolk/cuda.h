@@ -3,14 +3,16 @@
 #define KOLK_CUDA_H
 
 /** @file
- * The one header that names CUDA types. Needs the CUDA toolkit's headers; in a
- * library built without CUDA both functions say UNSUPPORTED or NULL.
+ * The one header that names CUDA types. It does not need the toolkit's headers:
+ * the type below is theirs, said once more. In a library built without CUDA
+ * both functions say UNSUPPORTED or NULL.
  */
 
-#include <cuda_runtime_api.h>
 #include <kolk/stream.h>
 
 KOLK_BEGIN
+
+typedef struct CUstream_st *cudaStream_t;
 
 /**
  * Wraps a stream the caller owns. NULL (or cudaStreamLegacy) is the legacy

@@ -130,7 +130,6 @@ cudaError_t emu_touch(cudaStream_t stream, const void *data, size_t size, bool w
     X(cudaEventQuery, 1020)                    \
     X(cudaEventSynchronize, 2000)              \
     X(cudaGetDriverEntryPointByVersion, 1000)  \
-    X(cuInit, 100)                             \
     X(cuDeviceGetName, 100)                    \
     X(cuDeviceTotalMem, 100)                   \
     X(cuDeviceGetAttribute, 100)               \
