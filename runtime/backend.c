@@ -26,7 +26,7 @@ static kolk_status reach_pages(const char *where, kolk_device device, size_t siz
     KOLK_TRY(kolk_backend_page(backend, device, &page));
     if (page == 0)
         return kolk_fail_at(where, KOLK_UNSUPPORTED, 0, "%s:%d cannot map pages",
-                            backend->name, device.ordinal);
+                            kolk_device_kind_name(device.kind), device.ordinal);
     if (size == 0 || size % page != 0)
         return kolk_fail_at(where, KOLK_INVALID_ARGUMENT, 0,
                             "%zu bytes are not a whole number of pages of %zu", size,
