@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fault.h"
-#include "fail.h"
+#include <runtime/fail.h>
 #include <stdatomic.h>
 
 enum { NATIVE_OUT_OF_MEMORY = 2, NATIVE_UNKNOWN = 999 };
@@ -146,12 +146,19 @@ const char *fault_call_name(fault_call call)
 
 /* ---- the table ---- */
 
-#define X(name, parameters, arguments)                      \
-    static kolk_status refusable_##name parameters          \
-    {                                                       \
-        if (refuses(FAULT_##name))                          \
-            return refuse(FAULT_##name);                    \
-        return settle(FAULT_##name, inner->name arguments); \
+static bool cannot_be_repeated(fault_call call)
+{
+    return call == FAULT_stream_destroy || call == FAULT_event_destroy;
+}
+
+#define X(name, parameters, arguments)                                          \
+    static kolk_status refusable_##name parameters                              \
+    {                                                                           \
+        const bool is_refused = refuses(FAULT_##name);                          \
+        if (is_refused && !cannot_be_repeated(FAULT_##name))                    \
+            return refuse(FAULT_##name);                                        \
+        const kolk_status status = settle(FAULT_##name, inner->name arguments); \
+        return is_refused ? refuse(FAULT_##name) : status;                      \
     }
 FAULT_CALL_LIST(X)
 #undef X

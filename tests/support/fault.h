@@ -10,10 +10,11 @@
  *     ck_assert(fault_refused() == FAULT_page_map);
  *     fault_remove();
  *
- * A refused call does nothing and leaves its out-parameters alone. Calls and
- * living objects are counted; any thread may call. */
+ * A refused call does nothing and leaves its out-parameters alone; but a stream
+ * or event goes even when its destruction is refused, which nobody can repeat.
+ * Calls and living objects are counted; any thread may call. */
 
-#include "backend.h"
+#include <runtime/backend.h>
 
 #define FAULT_CALL_LIST(X)                                                            \
     X(device_count, (int *out), (out))                                                \

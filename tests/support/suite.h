@@ -11,6 +11,9 @@
  * the program's: 0 all passed, 1 some failed, 77 (skipped) no test was there. */
 int kolk_run_suite(Suite *suite);
 
+/* The same, every test in this process: for devices that no fork survives. */
+int kolk_run_suite_unforked(Suite *suite);
+
 #define ck_assert_ok(call)                                                       \
     do {                                                                         \
         const kolk_status ck_status_ = (call);                                   \

@@ -2,10 +2,10 @@
 #define _GNU_SOURCE
 #include "../support/child.h"
 #include "../support/suite.h"
-#include "backend.h"
-#include "sanitize.h"
 #include <errno.h>
 #include <pthread.h>
+#include <runtime/backend.h>
+#include <runtime/sanitize.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>

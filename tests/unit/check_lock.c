@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "../support/suite.h"
-#include "lock.h"
 #include <pthread.h>
+#include <runtime/lock.h>
 #include <unistd.h>
 
 enum { THREADS = 8, ROUNDS = 20000 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "../support/suite.h"
-#include "fail.h"
 #include <pthread.h>
+#include <runtime/fail.h>
 #include <string.h>
 
 static const struct {
