@@ -76,13 +76,11 @@ static kolk_status create(int device, cudaEvent_t *out)
     return KOLK_CUDA_CALL(cudaEventCreateWithFlags, out, cudaEventDisableTiming);
 }
 
-static kolk_status destroy(int device, cuda_event *event)
+static kolk_status destroy(int device, cudaEvent_t event)
 {
     kolk_cuda_scope scope KOLK_AUTO(kolk_cuda_leave) = {0};
     KOLK_TRY(kolk_cuda_enter(&scope, device, KOLK_CUDA_QUIET));
-    KOLK_TRY(KOLK_CUDA_CALL(cudaEventDestroy, event->native));
-    kolk_host_free(event);
-    return KOLK_OK;
+    return KOLK_CUDA_CALL(cudaEventDestroy, event);
 }
 
 kolk_status kolk_cuda_event_create(int device, void **out)
@@ -112,14 +110,18 @@ kolk_status kolk_cuda_event_destroy(int device, void *event)
         atomic_load(&dying->records) == atomic_load(&dying->complete);
     if (is_complete && keep(device, dying))
         return KOLK_OK;
-    return kolk_cuda_forgive(destroy(device, dying));
+    KOLK_TRY(kolk_cuda_forgive(destroy(device, dying->native)));
+    kolk_host_free(dying);
+    return KOLK_OK;
 }
 
 void kolk_cuda_event_drain(void)
 {
     for (int device = 0; device < DEVICES_KEPT; device++)
-        for (cuda_event *event = take(device); event != NULL; event = take(device))
-            (void)destroy(device, event);
+        for (cuda_event *event = take(device); event != NULL; event = take(device)) {
+            (void)destroy(device, event->native);
+            kolk_host_free(event);
+        }
 }
 
 kolk_status kolk_cuda_event_record(int device, void *event, void *stream)
