@@ -185,7 +185,7 @@ START_TEST(no_lock_stays_behind_in_a_child)
     pthread_t thread;
     ck_assert_ok(kolk_stream_create(kolk_host(), &stream));
     ck_assert_int_eq(pthread_create(&thread, NULL, observe_all_the_time, stream), 0);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 10; i++)
         ck_assert(child_succeeds(the_host_works));
     atomic_store(&stop, true);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
@@ -197,6 +197,7 @@ int main(void)
 {
     Suite *const suite = suite_create("fork");
     TCase *const core = tcase_create("core");
+    tcase_set_timeout(core, 60); /* a child that ThreadSanitizer watches lingers */
     tcase_add_checked_fixture(core, give_it_devices, restore);
     tcase_add_test(core, a_process_that_cannot_guard_forks_has_no_devices);
     tcase_add_test(core, a_child_cannot_reach_a_device_its_parent_used);
