@@ -164,10 +164,12 @@ cudaError_t emu_queue(emu_stream *stream, emu_work *work)
 
 /* ---- moving on ---- */
 
-static bool run_needs(const emu_work *work)
+/* Runs what the head, work `number`, waits for. If the head is a mark it passes,
+ * and is gone, as soon as the last of that is done. */
+static bool run_needs(const emu_stream *stream, uint64_t number)
 {
-    for (size_t i = 0; i < work->after_count; i++)
-        if (!emu_run_to(work->after[i]))
+    for (size_t i = 0; stream->done < number && i < stream->head->after_count; i++)
+        if (!emu_run_to(stream->head->after[i]))
             return false;
     return true;
 }
@@ -183,7 +185,7 @@ bool emu_run_to(emu_point point)
             return false;
         }
         const uint64_t number = stream->head->number;
-        if (!run_needs(stream->head))
+        if (!run_needs(stream, number))
             return false;
         settle();
         if (stream->done < number)
