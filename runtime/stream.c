@@ -132,6 +132,19 @@ kolk_status kolk_stream_synchronize(kolk_stream *stream)
     return backend->stream_synchronize(stream->device.ordinal, stream->native);
 }
 
+/* An owned stream and the default one are there as long as their handle is. */
+bool kolk_stream_is_itself(const kolk_stream *stream)
+{
+    assert(stream != NULL);
+    const kolk_backend *backend;
+    uint64_t id;
+    if (stream->owned || stream->native == NULL)
+        return true;
+    return kolk_backend_reach(__func__, stream->device, &backend) == KOLK_OK &&
+           backend->stream_id(stream->device.ordinal, stream->native, &id) == KOLK_OK &&
+           id == stream->id;
+}
+
 kolk_status kolk_stream_capture_id(kolk_stream *stream, uint64_t *out)
 {
     assert(stream != NULL && out != NULL);

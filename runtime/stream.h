@@ -36,6 +36,9 @@ void kolk_stream_observe(kolk_stream *stream, kolk_stream_observer *observer);
  * `closing` has run or is running. */
 bool kolk_stream_unobserve(kolk_stream *stream, kolk_stream_observer *observer);
 
+/* False when a wrapped stream's handle names another stream by now, or none. */
+bool kolk_stream_is_itself(const kolk_stream *stream);
+
 /* 0 when the stream is not being captured into a graph. */
 kolk_status kolk_stream_capture_id(kolk_stream *stream, uint64_t *out);
 
