@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The out-of-memory ladder. After every rung the pool is searched again, and no
+ * rung does more than it takes:
+ *
+ *   CACHED     the stream's own bins and memory, and what is clean
+ *   COMPLETED  poll the other streams; what they completed becomes clean
+ *   GROW       pages the pool holds but has not mapped, then the driver's
+ *   ORDERED    one other stream after the other: wait for it on the device,
+ *              then take the one block that fits, or else all it has
+ *   REMAP      unmap idle pages and grow again with them
+ *   CALLBACK   ask the user
+ *   WAIT       wait on the host for one fence after the other
+ *
+ * PREFER_MEMORY takes ORDERED and REMAP before GROW. A request that finds
+ * another thread between two halves of a change starts again once it is done,
+ * since what that thread holds may be just what is missing. */
+
+#include "ladder.h"
+#include "cache.h"
+#include "counters.h"
+#include "fence.h"
+#include "grow.h"
+#include "heap.h"
+#include "reclaim.h"
+#include <runtime/fail.h>
+#include <sched.h>
+
+enum { CALLBACKS = 8, ROUNDS = 64 };
+
+static void take_rung(kolk_request *request, kolk_rung rung)
+{
+    request->rungs |= 1U << rung;
+}
+
+/* Keeps what is not a lack of device memory: that is what the caller is told. */
+static void note_failure(kolk_request *request, kolk_status status)
+{
+    const kolk_error *const error = kolk_last_error();
+    if (status == KOLK_OUT_OF_MEMORY)
+        request->native = error->native;
+    else
+        request->failure = *error;
+}
+
+static bool adopt(kolk_request *request, kolk_block *block, kolk_block **out)
+{
+    kolk_lock_acquire(&request->cache->lock);
+    kolk_block_adopt(request, block);
+    kolk_lock_release(&request->cache->lock);
+    *out = block;
+    return true;
+}
+
+/* ---- CACHED ---- */
+
+/* A hit is what the first search finds: it costs no driver call. */
+static void count_first(kolk_request *request, bool hit)
+{
+    if (request->counted)
+        return;
+    request->counted = true;
+    request->cache->totals.hits += hit;
+    request->cache->totals.misses += !hit;
+}
+
+static kolk_block *search_locked(kolk_request *request)
+{
+    kolk_cache *const cache = request->cache;
+    kolk_heap *const heap = &request->pool->heap;
+    kolk_block *block =
+        kolk_heap_take(heap, cache, request->units, request->alignment, false);
+    if (!block) {
+        kolk_bins_flush(cache);
+        block = kolk_heap_take(heap, cache, request->units, request->alignment, true);
+    }
+    if (block)
+        kolk_block_adopt(request, block);
+    count_first(request, block != NULL);
+    return block;
+}
+
+static bool search(kolk_request *request, kolk_block **out)
+{
+    kolk_cache_lock(request->cache);
+    const kolk_status status = kolk_heap_prepare(&request->pool->heap);
+    kolk_block *const block = status == KOLK_OK ? search_locked(request) : NULL;
+    kolk_cache_unlock(request->cache);
+    if (status != KOLK_OK)
+        note_failure(request, status);
+    *out = block;
+    return block != NULL;
+}
+
+/* ---- COMPLETED ---- */
+
+static bool completed(kolk_request *request, kolk_block **out)
+{
+    take_rung(request, KOLK_RUNG_COMPLETED);
+    return kolk_reclaim_completed(request->pool) && search(request, out);
+}
+
+/* ---- GROW ---- */
+
+static bool grow(kolk_request *request, kolk_block **out)
+{
+    kolk_block *block = NULL;
+    take_rung(request, KOLK_RUNG_GROW);
+    const kolk_status status = kolk_heap_grow(
+        request->pool, request->cache, request->units, request->alignment, &block);
+    if (status != KOLK_OK)
+        note_failure(request, status);
+    return status == KOLK_OK && adopt(request, block, out);
+}
+
+/* ---- ORDERED ---- */
+
+static bool ordered(kolk_request *request, kolk_block **out)
+{
+    kolk_pool *const pool = request->pool;
+    take_rung(request, KOLK_RUNG_ORDERED);
+    const size_t count = kolk_cache_count(pool);
+    for (size_t i = 0; i < count; i++) {
+        kolk_block *const block =
+            kolk_reclaim_fitting(pool, request->cache, kolk_cache_at(pool, i),
+                                 request->units, request->alignment);
+        if (block)
+            return adopt(request, block, out);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (kolk_reclaim_all_of(pool, request->cache, kolk_cache_at(pool, i)) &&
+            search(request, out))
+            return true;
+    return false;
+}
+
+/* ---- REMAP ---- */
+
+static bool remap(kolk_request *request, kolk_block **out)
+{
+    const size_t bytes =
+        kolk_grow_bytes(request->pool, request->units, request->alignment);
+    take_rung(request, KOLK_RUNG_REMAP);
+    return kolk_heap_remap(request->pool, bytes) &&
+           (grow(request, out) || search(request, out));
+}
+
+/* ---- CALLBACK ---- */
+
+static bool ask(kolk_request *request)
+{
+    const kolk_pool_config *const config = &request->pool->config;
+    take_rung(request, KOLK_RUNG_CALLBACK);
+    const kolk_oom oom = kolk_oom_of(request);
+    return config->on_oom(request->pool, &oom, config->on_oom_arg);
+}
+
+/* ---- WAIT ---- */
+
+static bool wait(kolk_request *request, kolk_block **out)
+{
+    kolk_pool *const pool = request->pool;
+    take_rung(request, KOLK_RUNG_WAIT);
+    const size_t count = kolk_cache_count(pool);
+    for (size_t i = 0; i < count; i++) {
+        kolk_cache *const cache = kolk_cache_at(pool, i);
+        while (kolk_reclaim_wait(pool, cache))
+            if (search(request, out) || remap(request, out))
+                return true;
+    }
+    return kolk_reclaim_orphans(pool) && (search(request, out) || remap(request, out));
+}
+
+/* ---- the ladder ---- */
+
+static bool without_waiting(kolk_request *request, kolk_block **out)
+{
+    if (request->pool->config.policy == KOLK_PREFER_MEMORY)
+        return completed(request, out) || ordered(request, out) ||
+               remap(request, out) || grow(request, out);
+    return completed(request, out) || grow(request, out) || ordered(request, out) ||
+           remap(request, out);
+}
+
+static bool climb(kolk_request *request, kolk_block **out)
+{
+    const bool has_callback = request->pool->config.on_oom != NULL;
+    for (int asked = 0; !without_waiting(request, out); asked++)
+        if (!has_callback || asked == CALLBACKS || !ask(request))
+            return wait(request, out);
+    return true;
+}
+
+/* Waits for the changes that other threads are making, if any. */
+static bool others_changed(kolk_heap *heap, uint64_t *seen)
+{
+    uint32_t busy;
+    uint64_t now = kolk_heap_others_changes(heap, &busy);
+    while (now == *seen && busy) {
+        sched_yield();
+        now = kolk_heap_others_changes(heap, &busy);
+    }
+    const bool changed = now != *seen;
+    *seen = now;
+    return changed;
+}
+
+static bool climb_patiently(kolk_request *request, kolk_block **out)
+{
+    kolk_heap *const heap = &request->pool->heap;
+    uint32_t busy;
+    uint64_t seen = kolk_heap_others_changes(heap, &busy);
+    for (int round = 0; round < ROUNDS; round++) {
+        if (climb(request, out))
+            return true;
+        if (!others_changed(heap, &seen))
+            return false;
+    }
+    return false;
+}
+
+kolk_status kolk_ladder_climb(kolk_request *request, kolk_block **out)
+{
+    kolk_pool *const pool = request->pool;
+    request->rungs = 1U << KOLK_RUNG_CACHED;
+    if (search(request, out))
+        return KOLK_OK;
+    if (climb_patiently(request, out)) {
+        if (request->rungs & ~(1U << KOLK_RUNG_CACHED | 1U << KOLK_RUNG_COMPLETED |
+                               1U << KOLK_RUNG_GROW))
+            kolk_bump(&pool->counters.retries, 1);
+        return KOLK_OK;
+    }
+    if (request->failure.status != KOLK_OK)
+        return kolk_fail_at(__func__, request->failure.status, request->failure.native,
+                            "%s", request->failure.message);
+    return kolk_oom_fail(request);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KOLK_POOL_LADDER_H
+#define KOLK_POOL_LADDER_H
+
+/* What happens to a request that its stream's bins could not serve. */
+
+#include "core.h"
+
+typedef struct kolk_request {
+    kolk_pool *pool;
+    kolk_cache *cache;
+    size_t size;    /* bytes asked for */
+    uint32_t units; /* what that takes */
+    int class;      /* KOLK_CLASS_COUNT for large ones */
+    size_t alignment;
+    kolk_tag tag;
+    int native;         /* the driver's code when it last refused */
+    unsigned rungs;     /* 1 << kolk_rung of those taken */
+    bool counted;       /* as a hit or a miss */
+    kolk_error failure; /* what went wrong besides a lack of device memory */
+} kolk_request;
+
+/* A LIVE block, or OUT_OF_MEMORY with its record. */
+kolk_status kolk_ladder_climb(kolk_request *request, kolk_block **out);
+
+/* Makes a BUSY or BINNED block the caller's. Under the cache's lock. */
+void kolk_block_adopt(const kolk_request *request, kolk_block *block);
+
+/* OUT_OF_MEMORY for a request, with its record. */
+kolk_status kolk_oom_fail(kolk_request *request);
+
+/* What is known about a request that is not served yet. */
+kolk_oom kolk_oom_of(const kolk_request *request);
+
+#endif
