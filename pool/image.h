@@ -8,11 +8,11 @@
 
 #include <kolk/stats.h>
 
-#define KOLK_BLOCK_STATE_LIST(X)                                     \
-    X(LIVE, "active_allocated")     /* a caller has it */             \
-    X(PENDING, "active_pending_free") /* freed, a stream still uses it */ \
-    X(FREE, "inactive")             /* reusable; `stream` owns it, 0: none */ \
-    X(UNMAPPED, "unmapped")         /* addresses with no memory behind */
+#define KOLK_BLOCK_STATE_LIST(X)                                                \
+    X(LIVE, "active_allocated")       /* a caller has it */                     \
+    X(PENDING, "active_pending_free") /* freed, a stream still uses it */       \
+    X(FREE, "inactive")               /* reusable; `stream` owns it, 0: none */ \
+    X(UNMAPPED, "unmapped")           /* addresses with no memory behind */
 
 typedef enum kolk_block_state {
 #define X(name, text) KOLK_BLOCK_##name,
@@ -38,8 +38,8 @@ typedef struct kolk_segment_row {
 
 /* One size class of the streams' bins, summed over streams. */
 typedef struct kolk_bin_row {
-    uint64_t size;             /* bytes of a block */
-    uint64_t blocks, free;     /* cut to this size: in all, and in bins */
+    uint64_t size;         /* bytes of a block */
+    uint64_t blocks, free; /* cut to this size: in all, and in bins */
     uint64_t hits, misses;
 } kolk_bin_row;
 
@@ -48,7 +48,7 @@ typedef struct kolk_stream_row {
     uint64_t requested, allocated; /* bytes live that were taken for it */
     uint64_t cached, pending;      /* bytes it owns free, and freed but not done */
     uint64_t allocs, frees, hits, misses;
-    bool closed;                   /* the stream has been destroyed */
+    bool closed; /* the stream has been destroyed */
 } kolk_stream_row;
 
 typedef struct kolk_pool_image {
