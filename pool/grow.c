@@ -273,12 +273,16 @@ static kolk_status grow_paged(kolk_pool *pool, const struct wish *wish, uint32_t
     return status;
 }
 
-/* A range large enough for the wish; the first is large enough for all. */
+/* A range large enough for the wish, as near to the usual size as there are
+ * addresses to be had. */
 static kolk_status reserve(kolk_pool *pool, const struct wish *wish)
 {
     const size_t least = round_up(wish->size + wish->alignment, wish->page);
-    const size_t usual = pool->config.address_space;
-    return kolk_segment_reserve(pool, least > usual ? least : usual);
+    size_t size = pool->config.address_space;
+    kolk_status status = KOLK_OUT_OF_MEMORY;
+    for (; size > least && status != KOLK_OK; size = size / 2 / wish->page * wish->page)
+        status = kolk_segment_reserve(pool, size);
+    return status == KOLK_OK ? KOLK_OK : kolk_segment_reserve(pool, least);
 }
 
 static kolk_status grow_pages(kolk_pool *pool, const struct wish *wish, uint32_t units,
