@@ -7,18 +7,10 @@
 #include <runtime/backend.h>
 #include <runtime/sanitize.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define PAGE ((size_t)2 << 20)
-
-#if defined(KOLK_ASAN) || defined(__SANITIZE_THREAD__)
-#define UNDER_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_SANITIZER
-#endif
-#endif
 
 static const kolk_backend *const host = &kolk_backend_host;
 
@@ -209,59 +201,98 @@ END_TEST
 
 /* ---- what the operating system refuses ---- */
 
-#ifndef UNDER_SANITIZER /* whose shadow does not live with such limits */
-/* Linux takes a limit of 0 bytes of data for none. */
-static const struct rlimit tight = {4096, RLIM_INFINITY};
+/* The linker sends the runtime's own calls here. */
+void *__real_mmap64(void *address, size_t size, int protection, int flags, int file,
+                    off_t offset);
+int __real_mprotect(void *address, size_t size, int protection);
+int __real_munmap(void *address, size_t size);
+void *__wrap_mmap64(void *address, size_t size, int protection, int flags, int file,
+                    off_t offset);
+int __wrap_mprotect(void *address, size_t size, int protection);
+int __wrap_munmap(void *address, size_t size);
 
-static bool refuses_memory(const char *call)
+static enum { NONE, MMAP, MPROTECT, MUNMAP } refused;
+
+static bool is_refused(int call)
+{
+    if (call == (int)refused)
+        errno = call == MUNMAP ? EINVAL : ENOMEM;
+    return call == (int)refused;
+}
+
+void *__wrap_mmap64(void *address, size_t size, int protection, int flags, int file,
+                    off_t offset)
+{
+    if (is_refused(MMAP))
+        return MAP_FAILED;
+    return __real_mmap64(address, size, protection, flags, file, offset);
+}
+
+int __wrap_mprotect(void *address, size_t size, int protection)
+{
+    return is_refused(MPROTECT) ? -1 : __real_mprotect(address, size, protection);
+}
+
+int __wrap_munmap(void *address, size_t size)
+{
+    return is_refused(MUNMAP) ? -1 : __real_munmap(address, size);
+}
+
+static void assert_refused(kolk_status status, kolk_status expected, const char *text)
+{
+    refused = NONE;
+    ck_assert_fails(status, expected);
+    ck_assert_int_eq(kolk_last_error()->native,
+                     expected == KOLK_DEVICE ? EINVAL : ENOMEM);
+    ck_assert_message(text);
+}
+
+START_TEST(memory_that_the_system_refuses_is_not_charged)
 {
     void *data = NULL;
-    return kolk_memory_alloc(kolk_host(), 64 * PAGE, &data) == KOLK_OUT_OF_MEMORY &&
-           kolk_last_error()->native == ENOMEM && data == NULL &&
-           strstr(kolk_last_error()->message, call) != NULL && in_use() == 0;
-}
-
-static bool no_address_space_left(void)
-{
-    return in_use() == 0 && setrlimit(RLIMIT_AS, &tight) == 0 && refuses_memory("mmap");
-}
-
-static bool no_data_left(void)
-{
-    return in_use() == 0 && setrlimit(RLIMIT_DATA, &tight) == 0 &&
-           refuses_memory("mprotect");
-}
-
-static bool a_page_cannot_be_mapped(void)
-{
-    void *base;
-    uint64_t page;
-    const bool ready = kolk_range_reserve(kolk_host(), 3 * PAGE, &base) == KOLK_OK &&
-                       kolk_page_create(kolk_host(), PAGE, &page) == KOLK_OK &&
-                       setrlimit(RLIMIT_DATA, &tight) == 0;
-    return ready &&
-           kolk_page_map(kolk_host(), base, PAGE, page) == KOLK_OUT_OF_MEMORY &&
-           kolk_last_error()->native == ENOMEM;
-}
-#endif
-
-START_TEST(a_refusal_of_the_system_leaves_nothing_behind)
-{
-#ifndef UNDER_SANITIZER
-    ck_assert(child_succeeds(no_address_space_left));
-    ck_assert(child_succeeds(no_data_left));
-    ck_assert(child_succeeds(a_page_cannot_be_mapped));
-#endif
+    refused = MMAP;
+    assert_refused(kolk_memory_alloc(kolk_host(), 3 * PAGE, &data), KOLK_OUT_OF_MEMORY,
+                   "mmap of 8388608 bytes");
+    refused = MPROTECT;
+    assert_refused(kolk_memory_alloc(kolk_host(), 3 * PAGE, &data), KOLK_OUT_OF_MEMORY,
+                   "mprotect of 6291456 bytes");
+    ck_assert_ptr_null(data);
+    ck_assert_uint_eq(in_use(), 0);
 }
 END_TEST
 
-START_TEST(an_address_that_cannot_be_unmapped_is_a_device_failure)
+START_TEST(memory_that_cannot_be_unmapped_stays_charged)
+{
+    void *data;
+    ck_assert_ok(kolk_memory_alloc(kolk_host(), PAGE, &data));
+    refused = MUNMAP;
+    assert_refused(kolk_memory_free(kolk_host(), data), KOLK_DEVICE,
+                   "munmap of 4194304 bytes");
+    ck_assert_uint_eq(in_use(), PAGE);
+    ck_assert_ok(kolk_memory_free(kolk_host(), data));
+    ck_assert_uint_eq(in_use(), 0);
+}
+END_TEST
+
+START_TEST(a_refused_mapping_leaves_page_and_range_as_they_were)
 {
     void *base;
-    ck_assert_ok(kolk_range_reserve(kolk_host(), PAGE, &base));
-    ck_assert_fails(host->range_free(0, (char *)base + 1, PAGE), KOLK_DEVICE);
-    ck_assert_int_eq(kolk_last_error()->native, EINVAL);
-    ck_assert_ok(kolk_range_free(kolk_host(), base, PAGE));
+    uint64_t page;
+    char *const address = map_one(&base, &page);
+    address[0] = 1;
+    refused = MMAP;
+    assert_refused(kolk_page_unmap(kolk_host(), address, PAGE), KOLK_OUT_OF_MEMORY,
+                   "mmap of 2097152 bytes");
+    ck_assert_int_eq(address[0], 1);
+    refused = MMAP;
+    assert_refused(kolk_page_map(kolk_host(), base, PAGE, page), KOLK_OUT_OF_MEMORY,
+                   "mmap of 2097152 bytes");
+    ck_assert_ok(kolk_page_unmap(kolk_host(), address, PAGE));
+    refused = MUNMAP;
+    assert_refused(kolk_range_free(kolk_host(), base, 3 * PAGE), KOLK_DEVICE,
+                   "munmap of 6291456 bytes");
+    ck_assert_ok(kolk_page_release(kolk_host(), page, PAGE));
+    ck_assert_ok(kolk_range_free(kolk_host(), base, 3 * PAGE));
 }
 END_TEST
 
@@ -318,8 +349,9 @@ int main(void)
     tcase_add_test(core, a_huge_range_is_a_failure_or_is_there);
     tcase_add_test(core, memory_is_zero_and_writable_to_its_last_byte);
     tcase_add_test(core, what_was_poisoned_is_forgotten_with_the_page);
-    tcase_add_test(core, a_refusal_of_the_system_leaves_nothing_behind);
-    tcase_add_test(core, an_address_that_cannot_be_unmapped_is_a_device_failure);
+    tcase_add_test(core, memory_that_the_system_refuses_is_not_charged);
+    tcase_add_test(core, memory_that_cannot_be_unmapped_stays_charged);
+    tcase_add_test(core, a_refused_mapping_leaves_page_and_range_as_they_were);
     tcase_add_test(core, a_forked_child_has_its_own_copy);
     tcase_add_test(core, threads_together_cannot_pass_the_capacity);
     suite_add_tcase(suite, core);
