@@ -432,6 +432,7 @@ START_TEST(a_capture_has_an_id_of_its_own)
                          0);
         ck_assert_ok(cuda->stream_capture_id(HERE, stream, &ids[i]));
         ck_assert_int_eq(cudaStreamEndCapture(stream, &graph), 0);
+        ck_assert_int_eq(cudaGraphDestroy(graph), 0);
     }
     ck_assert_ok(cuda->stream_capture_id(HERE, stream, &ids[2]));
     ck_assert_uint_ne(ids[0], 0);
@@ -454,6 +455,7 @@ START_TEST(the_legacy_stream_cannot_be_used_beside_a_capture)
     ck_assert_uint_eq(id, 0);
     ck_assert_int_eq(cudaPeekAtLastError(), cudaSuccess);
     ck_assert_int_eq(cudaStreamEndCapture(capturing, &graph), 0);
+    ck_assert_int_eq(cudaGraphDestroy(graph), 0);
     rig_down(&rig, false);
 }
 END_TEST

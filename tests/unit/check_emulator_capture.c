@@ -357,6 +357,7 @@ START_TEST(asking_about_the_legacy_stream_breaks_nothing)
     ck_assert_int_eq(cudaStreamIsCapturing(NULL, &found),
                      cudaErrorStreamCaptureImplicit);
     ck_assert_int_eq(cudaStreamEndCapture(blocking, &graph), cudaSuccess);
+    ck_assert_int_eq(cudaGraphDestroy(graph), cudaSuccess);
 }
 END_TEST
 
