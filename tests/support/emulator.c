@@ -95,6 +95,8 @@ static emu_config resolve(const emu_config *config)
     emu_config full = config != NULL ? *config : (emu_config){0};
     if (full.devices == 0)
         full.devices = 1;
+    if (full.devices == -1)
+        full.devices = 0;
     if (full.devices < 0 || full.devices > EMU_DEVICES)
         abort();
     if (full.capacity == 0)

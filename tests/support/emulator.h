@@ -29,7 +29,7 @@
 
 /* Zero in any field asks for the default. */
 typedef struct emu_config {
-    int devices;          /* 1; at most 8 */
+    int devices;          /* 1; at most 8; -1: none, and only the count is asked */
     size_t capacity;      /* bytes of memory of each device; 4 GiB */
     size_t address_space; /* bytes that can be reserved in all; 1 TiB */
     size_t granularity;   /* bytes of a page; 2 MiB */

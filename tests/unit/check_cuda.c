@@ -92,6 +92,14 @@ START_TEST(without_a_driver_there_is_no_device_but_a_reason)
 }
 END_TEST
 
+START_TEST(a_count_of_none_is_no_device_either)
+{
+    boot_as(&(emu_config){.devices = -1});
+    ck_assert_int_eq(kolk_device_count(KOLK_CUDA), 0);
+    ck_assert_int_eq(kolk_device_reason(KOLK_CUDA)->native, cudaErrorNoDevice);
+}
+END_TEST
+
 START_TEST(a_stream_without_a_driver_repeats_the_reason)
 {
     kolk_stream *stream = NULL;
@@ -451,6 +459,7 @@ int main(void)
     tcase_add_test(tests, devices_are_counted);
     tcase_add_loop_test(tests, without_a_driver_there_is_no_device_but_a_reason, 0,
                         sizeof no_device / sizeof no_device[0]);
+    tcase_add_test(tests, a_count_of_none_is_no_device_either);
     tcase_add_test(tests, a_stream_without_a_driver_repeats_the_reason);
     tcase_add_test(tests, a_device_is_described);
     tcase_add_test(tests, a_device_may_have_no_pages);
