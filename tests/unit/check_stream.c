@@ -70,6 +70,26 @@ START_TEST(a_wrapped_stream_stays_its_owners)
 }
 END_TEST
 
+START_TEST(a_wrapper_is_itself_while_its_handle_keeps_the_id)
+{
+    kolk_stream *owner KOLK_AUTO(kolk_stream_destroy) = NULL;
+    kolk_stream *wrapper KOLK_AUTO(kolk_stream_destroy) = NULL;
+    kolk_stream *standard KOLK_AUTO(kolk_stream_destroy) = NULL;
+    ck_assert_ok(kolk_stream_create(kolk_host(), &owner));
+    ck_assert_ok(kolk_stream_wrap_native(kolk_host(), owner->native, &wrapper));
+    ck_assert_ok(kolk_stream_create_default(kolk_host(), &standard));
+    const size_t asked = fault_calls(FAULT_stream_id);
+    ck_assert(kolk_stream_is_itself(owner));
+    ck_assert(kolk_stream_is_itself(standard));
+    ck_assert_uint_eq(fault_calls(FAULT_stream_id), asked);
+    ck_assert(kolk_stream_is_itself(wrapper));
+    fault_at(FAULT_stream_id, 1);
+    ck_assert(!kolk_stream_is_itself(wrapper));
+    wrapper->id++; /* as if the handle had gone to another stream */
+    ck_assert(!kolk_stream_is_itself(wrapper));
+}
+END_TEST
+
 START_TEST(a_stream_without_an_id_is_not_made)
 {
     kolk_stream *stream = NULL;
@@ -236,6 +256,7 @@ int main(void)
     tcase_add_test(core, a_stream_knows_its_device_and_goes_once);
     tcase_add_test(core, taking_a_stream_leaves_null);
     tcase_add_test(core, a_wrapped_stream_stays_its_owners);
+    tcase_add_test(core, a_wrapper_is_itself_while_its_handle_keeps_the_id);
     tcase_add_test(core, a_stream_without_an_id_is_not_made);
     tcase_add_test(core, a_full_host_makes_no_streams_or_events);
     tcase_add_test(core, a_destructor_leaves_no_failure_on_the_record);
