@@ -119,8 +119,8 @@ static kolk_view gradient(const train_model *model, train_role role)
 /* ---- one pass ------------------------------------------------------------ */
 
 /* The buffers of one pass, named as in the header; da and dx are the gradients
- * of a and x. On the way back each goes as soon as it has been used, so that
- * the pool can make the next one of it. */
+ * of a and x. On the way back y, a and x go once they have been used, so that
+ * the pool can make dx of them. */
 typedef struct train_pass {
     kolk_tensor *ids, *targets, *x, *a, *y, *losses, *da, *dx;
     int64_t count;
@@ -162,18 +162,22 @@ static kolk_status make_room(train_memory *memory, int64_t rows, int64_t columns
     return train_memory_make(memory, &spec, NULL, out);
 }
 
+/* The large ones first, while no small one lies in between: so that they find
+ * room in the memory of the step before, though all sizes have changed. */
 static kolk_status open_pass(const train_model *model, const train_batch *batch,
-                             train_pass *out)
+                             bool with_grad, train_pass *out)
 {
     const train_shape *const s = &model->shape;
     train_memory *const memory = &model->place->memory;
     const kolk_tag tag = KOLK_TAG_ACTIVATIONS;
     const int64_t count = out->count = batch->count;
-    KOLK_TRY(upload(memory, batch->ids, count, s->context, &out->ids));
-    KOLK_TRY(upload(memory, batch->targets, count, 0, &out->targets));
     KOLK_TRY(make_room(memory, count, s->context * s->embed, tag, &out->x));
     KOLK_TRY(make_room(memory, count, s->hidden, tag, &out->a));
+    if (with_grad)
+        KOLK_TRY(make_room(memory, count, s->hidden, KOLK_TAG_GRADS, &out->da));
     KOLK_TRY(make_room(memory, count, s->vocabulary, tag, &out->y));
+    KOLK_TRY(upload(memory, batch->ids, count, s->context, &out->ids));
+    KOLK_TRY(upload(memory, batch->targets, count, 0, &out->targets));
     return make_room(memory, count, 0, tag, &out->losses);
 }
 
@@ -225,8 +229,6 @@ static kolk_status add_to_gradients(const train_model *model, const kolk_view *d
 /* From y to U, b and a. */
 static kolk_status backward_output(const train_model *model, train_pass *pass)
 {
-    KOLK_TRY(make_room(&model->place->memory, pass->count, model->shape.hidden,
-                       KOLK_TAG_GRADS, &pass->da));
     const kolk_view a = kolk_tensor_view(pass->a), da = kolk_tensor_view(pass->da);
     const kolk_view dy = kolk_tensor_view(pass->y), u = value(model, TRAIN_U);
     KOLK_TRY(add_to_gradients(model, &dy, &a, TRAIN_U, TRAIN_B));
@@ -271,7 +273,7 @@ static kolk_status run_pass(train_model *model, const train_batch *batch,
                             bool with_grad, float *losses)
 {
     train_pass pass KOLK_AUTO(close_pass) = {0};
-    KOLK_TRY(open_pass(model, batch, &pass));
+    KOLK_TRY(open_pass(model, batch, with_grad, &pass));
     KOLK_TRY(forward(model, &pass));
     if (with_grad) {
         KOLK_TRY(zero_gradients(model));
