@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 emu_machine emu;
 
@@ -85,6 +86,7 @@ void emu_violate(const char *format, ...)
 static void halt(void)
 {
     emu_capture_halt();
+    emu_graph_halt();
     emu_stream_halt();
     emu_event_halt();
     emu_memory_halt();
@@ -115,7 +117,8 @@ static void boot(const emu_config *config)
     const uint64_t number = emu.number;
     if (number != 0)
         halt();
-    emu = (emu_machine){.number = number + 1, .driver_version = CUDART_VERSION};
+    emu = (emu_machine){
+        .number = number + 1, .process = getpid(), .driver_version = CUDART_VERSION};
     emu.config = resolve(config);
     emu.random = emu.config.seed;
     emu_memory_boot();
@@ -169,6 +172,8 @@ cudaError_t emu_enter(emu_call call)
     emu.calls[call]++;
     emu.calls[EMU_ANY]++;
     emu.clock += costs[call];
+    if (emu.process != getpid())
+        return cudaErrorInitializationError;
     if (is_chosen(call))
         return emu.fail_code;
     return (cudaError_t)emu.broken;

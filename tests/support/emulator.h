@@ -39,7 +39,8 @@ typedef struct emu_config {
 } emu_config;
 
 /* Forgets everything and starts a new machine; NULL: all defaults. Memory of
- * the old one is gone, its handles are dead. Not while other threads use it. */
+ * the old one is gone, its handles are dead. Not while other threads use it.
+ * The child of a fork must do so: every call of an inherited one fails (3). */
 void emu_reset(const emu_config *config);
 
 /* ---- Time --------------------------------------------------------------- */
@@ -123,7 +124,10 @@ cudaError_t emu_touch(cudaStream_t stream, const void *data, size_t size, bool w
     X(cudaStreamEndCapture, 1000)              \
     X(cudaStreamIsCapturing, 100)              \
     X(cudaThreadExchangeStreamCaptureMode, 20) \
+    X(cudaGraphInstantiate, 100000)            \
+    X(cudaGraphLaunch, 2800)                   \
     X(cudaGraphDestroy, 1000)                  \
+    X(cudaGraphExecDestroy, 1000)              \
     X(cudaEventCreateWithFlags, 420)           \
     X(cudaEventDestroy, 120)                   \
     X(cudaEventRecord, 244)                    \
@@ -181,7 +185,7 @@ typedef struct emu_objects {
     size_t pages;       /* physical handles not yet released */
     size_t mappings;
     size_t captures;
-    size_t graphs;
+    size_t graphs; /* and what was made of them to be launched */
 } emu_objects;
 
 emu_objects emu_objects_now(void);

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Stream capture: what joins one, what it forbids, what breaks it. The graph
- * that comes out only counts its nodes. */
+/* Stream capture: what joins one, what it forbids, what breaks it. */
 
 #include "emulator_machine.h"
 
 #include <cuda.h>
 #include <stdlib.h>
-
-struct CUgraph_st {
-    size_t nodes;
-};
 
 static emu_capture *find(uint64_t id)
 {
@@ -38,6 +33,7 @@ static void end(emu_capture *capture)
     while (*link != capture)
         link = &(*link)->next;
     *link = capture->next;
+    emu_work_free_all(capture->work);
     free(capture);
 }
 
@@ -122,11 +118,12 @@ cudaError_t emu_capture_allows_waiting_for_device(int device)
 
 /* ---- what becomes part of it ---- */
 
-void emu_capture_add(emu_stream *stream)
+void emu_capture_add(emu_stream *stream, emu_work *work)
 {
     const uint64_t number = emu_vector_get(&stream->captured, stream->index) + 1;
     emu_vector_set(&stream->captured, stream->index, number);
-    stream->capture->nodes++;
+    *stream->capture->tail = work;
+    stream->capture->tail = &work->next;
 }
 
 cudaError_t emu_capture_join(emu_stream *stream, uint64_t id,
@@ -175,6 +172,7 @@ static cudaError_t begin(emu_stream *stream, enum cudaStreamCaptureMode mode)
                              .mode = mode,
                              .thread = emu_here()->token,
                              .next = emu.captures};
+    capture->tail = &capture->work;
     emu.captures = capture;
     stream->capture = capture;
     return cudaSuccess;
@@ -197,9 +195,8 @@ static cudaError_t finish(emu_capture *capture, cudaGraph_t *out)
         code = cudaErrorStreamCaptureUnjoined;
     *out = NULL;
     if (code == cudaSuccess) {
-        *out = emu_alloc(sizeof **out);
-        (*out)->nodes = capture->nodes;
-        emu.graphs++;
+        *out = emu_graph_make(capture->work);
+        capture->work = NULL;
     }
     end(capture);
     return code;
@@ -225,16 +222,6 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *out)
     cudaError_t code = emu_enter(EMU_cudaStreamEndCapture);
     if (code == cudaSuccess)
         code = try_finish(emu_stream_of(handle), out);
-    return emu_leave(code);
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-    const cudaError_t code = emu_enter(EMU_cudaGraphDestroy);
-    if (code == cudaSuccess) {
-        free(graph);
-        emu.graphs--;
-    }
     return emu_leave(code);
 }
 

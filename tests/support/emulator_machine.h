@@ -69,7 +69,7 @@ struct emu_work {
     void *to;
     const void *from;
     int byte;
-    size_t size;
+    size_t size; /* of what is moved, or of the argument */
     emu_work *next;
 };
 
@@ -79,7 +79,7 @@ struct emu_capture {
     enum cudaStreamCaptureMode mode;
     uint64_t thread;
     bool is_broken;
-    size_t nodes;
+    emu_work *work, **tail; /* in the order of the calls */
     emu_capture *next;
 };
 
@@ -134,6 +134,7 @@ typedef struct emu_thread {
 
 typedef struct emu_machine {
     uint64_t number; /* counts resets; 0: none yet */
+    pid_t process;   /* a driver does not survive fork() */
     emu_config config;
     int driver_version;
     int broken;
@@ -212,6 +213,7 @@ emu_stream *emu_stream_of(cudaStream_t handle);
 emu_work *emu_work_make(emu_action action, const emu_stream *stream);
 void emu_work_after(emu_work *work, emu_stream *stream, uint64_t number);
 void emu_work_free(emu_work *work);
+void emu_work_free_all(emu_work *work); /* and what is linked to it */
 /* Queues the work, or gives it to the capture that the stream is in. */
 cudaError_t emu_queue(emu_stream *stream, emu_work *work);
 void emu_queue_now(emu_stream *stream, emu_work *work);
@@ -235,7 +237,7 @@ cudaError_t emu_capture_unsafe(void);
 cudaError_t emu_capture_allows_work(const emu_stream *stream);
 cudaError_t emu_capture_allows_waiting(const emu_stream *stream);
 cudaError_t emu_capture_allows_waiting_for_device(int device);
-void emu_capture_add(emu_stream *stream);
+void emu_capture_add(emu_stream *stream, emu_work *work);
 /* The stream waits for an event: one that was recorded in the capture `id`, or
  * outside of any (0). */
 cudaError_t emu_capture_join(emu_stream *stream, uint64_t id,
@@ -243,5 +245,10 @@ cudaError_t emu_capture_join(emu_stream *stream, uint64_t id,
 void emu_capture_leave(emu_stream *stream); /* the stream is being destroyed */
 /* The driver's cuStreamGetCaptureInfo. */
 void *emu_capture_call(void);
+
+/* ---- emulator_graph.c ---- */
+
+cudaGraph_t emu_graph_make(emu_work *work); /* takes the work over */
+void emu_graph_halt(void);
 
 #endif

@@ -36,11 +36,7 @@ emu_stream *emu_stream_make(int device, bool blocking)
 
 static void forget(emu_stream *stream)
 {
-    while (stream->head != NULL) {
-        emu_work *const work = stream->head;
-        stream->head = work->next;
-        emu_work_free(work);
-    }
+    emu_work_free_all(stream->head);
     emu_vector_clear(&stream->clock);
     emu_vector_clear(&stream->captured);
     free(stream);

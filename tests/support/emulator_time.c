@@ -29,6 +29,15 @@ void emu_work_free(emu_work *work)
     free(work);
 }
 
+void emu_work_free_all(emu_work *work)
+{
+    while (work != NULL) {
+        emu_work *const next = work->next;
+        emu_work_free(work);
+        work = next;
+    }
+}
+
 bool emu_is_done(emu_point point)
 {
     return point.stream->done >= point.number;
@@ -152,13 +161,12 @@ void emu_queue_now(emu_stream *stream, emu_work *work)
 cudaError_t emu_queue(emu_stream *stream, emu_work *work)
 {
     const cudaError_t code = emu_capture_allows_work(stream);
-    if (code == cudaSuccess && stream->capture == NULL) {
+    if (code != cudaSuccess)
+        emu_work_free(work);
+    else if (stream->capture != NULL)
+        emu_capture_add(stream, work);
+    else
         emu_queue_now(stream, work);
-        return code;
-    }
-    if (code == cudaSuccess)
-        emu_capture_add(stream);
-    emu_work_free(work);
     return code;
 }
 

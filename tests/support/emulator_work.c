@@ -127,8 +127,10 @@ static cudaError_t launch(emu_stream *stream, emu_kernel kernel, const void *arg
         return cudaErrorInvalidResourceHandle;
     emu_work *const work = emu_work_make(EMU_KERNEL, stream);
     work->kernel = kernel;
-    if (argument != NULL && argument_size > 0)
+    if (argument != NULL && argument_size > 0) {
         work->argument = memcpy(emu_alloc(argument_size), argument, argument_size);
+        work->size = argument_size;
+    }
     for (size_t i = 0; i < count; i++)
         declare(work, accesses[i].data, accesses[i].size, accesses[i].write);
     return emu_queue(stream, work);

@@ -6,6 +6,7 @@
 #include "../support/emulator.h"
 #include "../support/suite.h"
 #include <kolk/cuda.h>
+#include <pthread.h>
 #include <runtime/cuda_driver.h>
 #include <runtime/stream.h>
 #include <string.h>
@@ -444,6 +445,42 @@ START_TEST(an_event_of_another_device_is_not_recorded)
 }
 END_TEST
 
+/* ---- threads ---- */
+
+enum { THREADS = 4, ROUNDS = 200 };
+
+/* Memory, an event and a stream of this thread's own; the events come from one
+ * shelf for all. */
+static void *live_a_while(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < ROUNDS; i++) {
+        void *const stream = stream_on(i % 2);
+        void *const event = event_on(i % 2);
+        void *data = NULL;
+        ck_assert_ok(cuda->memory_alloc(i % 2, 512, &data));
+        ck_assert_ok(cuda->fill(i % 2, data, i, 512, stream));
+        ck_assert_ok(cuda->event_record(i % 2, event, stream));
+        while (!is_complete(i % 2, event))
+            emu_shuffle(1);
+        ck_assert_ok(cuda->memory_free(i % 2, data));
+        ck_assert_ok(cuda->event_destroy(i % 2, event));
+        ck_assert_ok(cuda->stream_destroy(i % 2, stream));
+    }
+    return NULL;
+}
+
+START_TEST(threads_share_devices_and_events)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, live_a_while, NULL), 0);
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    ck_assert_uint_le(emu_calls(EMU_cudaEventCreateWithFlags), 2 * THREADS);
+}
+END_TEST
+
 static TCase *case_of(Suite *suite, const char *name)
 {
     TCase *const tests = tcase_create(name);
@@ -488,5 +525,7 @@ int main(void)
     tcase_add_test(tests, events_of_two_devices_are_not_mixed);
     tcase_add_test(tests, only_so_many_events_are_kept);
     tcase_add_test(tests, an_event_of_another_device_is_not_recorded);
+    tests = case_of(suite, "threads");
+    tcase_add_test(tests, threads_share_devices_and_events);
     return kolk_run_suite(suite);
 }

@@ -2,6 +2,7 @@
 
 /* The emulated machine keeps CUDA's rules about devices, calls and memory. */
 
+#include "../support/child.h"
 #include "../support/emulator.h"
 #include "../support/suite.h"
 #include <pthread.h>
@@ -134,6 +135,27 @@ START_TEST(a_broken_machine_fails_every_call)
     emu_break(0);
     ck_assert_int_eq(cudaGetDeviceCount(&count), cudaSuccess);
     ck_assert_int_eq(count, 2);
+}
+END_TEST
+
+static bool has_no_driver(void)
+{
+    int device;
+    return cudaGetDevice(&device) == cudaErrorInitializationError;
+}
+
+static bool has_a_new_machine(void)
+{
+    int device;
+    emu_reset(NULL);
+    return cudaGetDevice(&device) == cudaSuccess;
+}
+
+START_TEST(a_driver_does_not_survive_a_fork)
+{
+    ck_assert(!has_no_driver());
+    ck_assert(child_succeeds(has_no_driver));
+    ck_assert(child_succeeds(has_a_new_machine));
 }
 END_TEST
 
@@ -468,6 +490,7 @@ int main(void)
     tcase_add_test(tests, a_failure_stays_until_it_is_asked_for);
     tcase_add_test(tests, a_failure_of_the_driver_leaves_no_code_behind);
     tcase_add_test(tests, a_broken_machine_fails_every_call);
+    tcase_add_test(tests, a_driver_does_not_survive_a_fork);
     tests = case_of(suite, "devices");
     tcase_add_test(tests, each_thread_has_a_device_of_its_own);
     tcase_add_test(tests, attributes_are_those_of_the_configuration);
