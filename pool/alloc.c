@@ -23,12 +23,26 @@ void kolk_block_adopt(const kolk_request *request, kolk_block *block)
     kolk_count_alloc(request->cache, block);
 }
 
-static kolk_block *take_binned(const kolk_request *request)
+void kolk_request_lock(kolk_request *request)
 {
-    kolk_cache *const cache = request->cache;
+    kolk_lock_acquire(&request->cache->lock);
+    while (request->cache->closed && !request->cache->captured) {
+        kolk_cache *const closed = request->cache;
+        kolk_lock_release(&closed->lock);
+        if (kolk_cache_of(request->pool, request->stream, &request->cache) != KOLK_OK)
+            request->cache = closed;
+        kolk_lock_acquire(&request->cache->lock);
+        if (request->cache == closed)
+            return;
+    }
+}
+
+static kolk_block *take_binned(kolk_request *request)
+{
     if (request->class == KOLK_CLASS_COUNT)
         return NULL;
-    kolk_lock_acquire(&cache->lock);
+    kolk_request_lock(request);
+    kolk_cache *const cache = request->cache;
     kolk_block *const block = kolk_bin_pop(cache, request->class, request->alignment);
     if (block) {
         cache->totals.hits++;
@@ -92,6 +106,7 @@ kolk_status kolk_pool_take_block(kolk_pool *pool, size_t size, size_t alignment,
     request.size = size;
     request.alignment = alignment > KOLK_UNIT ? alignment : KOLK_UNIT;
     request.tag = tag;
+    request.stream = stream;
     KOLK_TRY(check_request(alignment, tag));
     KOLK_TRY(find_cache(pool, stream, &request.cache));
     if (!size) {

@@ -153,20 +153,32 @@ static bool table_ensure(kolk_pool *pool)
 
 /* ---- life of a cache ---- */
 
+/* Outgrown registries are kept, in the word before the first entry, since a
+ * reader may be in one. */
 static bool registry_ensure(kolk_pool *pool)
 {
     if (pool->cache_count < pool->cache_room)
         return true;
     const size_t room = pool->cache_room ? 2 * pool->cache_room : 16;
-    kolk_cache **const caches = kolk_host_alloc(room * sizeof *caches);
-    if (!caches)
+    kolk_cache **const link = kolk_host_alloc((room + 1) * sizeof *link);
+    if (!link)
         return false;
+    kolk_cache **const caches = link + 1;
     if (pool->cache_count)
         memcpy(caches, pool->caches, pool->cache_count * sizeof *caches);
-    kolk_host_free(pool->caches);
+    link[0] = (kolk_cache *)(void *)pool->caches;
     pool->caches = caches;
     pool->cache_room = room;
     return true;
+}
+
+static void registry_destroy(kolk_cache **caches)
+{
+    while (caches) {
+        kolk_cache **const link = caches - 1;
+        caches = (kolk_cache **)(void *)link[0];
+        kolk_host_free(link);
+    }
 }
 
 /* Called while the stream can still be used: what it did for the pool gets its
@@ -378,7 +390,7 @@ void kolk_cache_destroy_all(kolk_pool *pool)
         kolk_host_free(pool->caches[i]->seen);
         kolk_host_free(pool->caches[i]);
     }
-    kolk_host_free(pool->caches);
+    registry_destroy(pool->caches);
     kolk_cache_table *table = atomic_load(&pool->table);
     while (table) {
         kolk_cache_table *const outgrown = table->outgrown;

@@ -44,8 +44,8 @@ void kolk_block_free(kolk_block **block)
         (void)kolk_pool_give_block(freed, NULL);
 }
 
-/* A stream the pool cannot note is one it cannot wait for; the block then goes
- * the safe way, held behind the whole device. */
+/* A stream that the pool cannot keep a record of is waited for here and now; if
+ * that fails too, the block is never given to anybody again. */
 void kolk_block_free_on(kolk_block **block, kolk_stream *stream)
 {
     kolk_block *const freed = kolk_block_take(block);
@@ -53,9 +53,11 @@ void kolk_block_free_on(kolk_block **block, kolk_stream *stream)
     if (!freed || freed == &kolk_empty_block)
         return;
     kolk_pool *const pool = kolk_block_cache(freed)->pool;
-    if (kolk_cache_of(pool, stream, &cache) != KOLK_OK)
-        (void)kolk_device_synchronize(pool->device);
-    (void)kolk_pool_give_block(freed, cache);
+    if (kolk_cache_of(pool, stream, &cache) == KOLK_OK ||
+        kolk_stream_synchronize(stream ? stream : pool->default_stream) == KOLK_OK)
+        (void)kolk_pool_give_block(freed, cache);
+    else
+        kolk_bump(&pool->counters.retired, kolk_block_bytes(freed));
 }
 
 void *kolk_block_data(const kolk_block *block)

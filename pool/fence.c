@@ -183,6 +183,25 @@ bool kolk_fence_wait_oldest(kolk_pool *pool, kolk_cache *cache)
     return waited;
 }
 
+/* A wrapped stream may have been destroyed behind the wrapper, and its handle
+ * given to another: an event recorded there would say nothing. And while a
+ * stream is being captured, an event or a wait would break the capture. */
+static bool is_usable(kolk_pool *pool, kolk_stream *stream)
+{
+    uint64_t capture = 0;
+    return kolk_stream_is_itself(stream) &&
+           kolk_driver_stream_capture(pool, stream, &capture) == KOLK_OK && !capture;
+}
+
+static bool is_captured(kolk_pool *pool, kolk_cache *cache)
+{
+    kolk_stream *const stream = kolk_cache_borrow_stream(cache);
+    const bool captured = stream && !is_usable(pool, stream);
+    if (stream)
+        kolk_cache_return_stream(cache);
+    return captured;
+}
+
 /* No work can have come after the device was idle: the stream is gone. */
 static void orphan_is_idle(kolk_pool *pool, kolk_cache *cache)
 {
@@ -197,24 +216,18 @@ static void orphan_is_idle(kolk_pool *pool, kolk_cache *cache)
 
 bool kolk_fence_wait_device(kolk_pool *pool)
 {
+    const size_t count = kolk_cache_count(pool);
+    for (size_t i = 0; i < count; i++)
+        if (is_captured(pool, kolk_cache_at(pool, i)))
+            return false;
     if (kolk_driver_synchronize(pool) != KOLK_OK)
         return false;
-    const size_t count = kolk_cache_count(pool);
     for (size_t i = 0; i < count; i++)
         orphan_is_idle(pool, kolk_cache_at(pool, i));
     return true;
 }
 
 /* ---- taking a fence ---- */
-
-/* A wrapped stream may have been destroyed behind the wrapper, and its handle
- * given to another: an event recorded there would say nothing. */
-static bool can_record(kolk_pool *pool, kolk_stream *stream)
-{
-    uint64_t capture = 0;
-    return kolk_stream_is_itself(stream) &&
-           kolk_driver_stream_capture(pool, stream, &capture) == KOLK_OK && !capture;
-}
 
 /* First half: what is freed from here on is the next fence's. */
 static bool end_epoch(kolk_pool *pool, kolk_cache *cache, kolk_fence *made)
@@ -299,7 +312,7 @@ bool kolk_fence_take(kolk_pool *pool, kolk_cache *cache, kolk_fence **out)
     bool taken = false;
     if (!stream)
         return false;
-    if (can_record(pool, stream) && end_epoch(pool, cache, &made)) {
+    if (is_usable(pool, stream) && end_epoch(pool, cache, &made)) {
         record(pool, stream, &made);
         taken = finish(pool, cache, &made, out);
     }
@@ -365,7 +378,8 @@ static bool wait_for(kolk_pool *pool, kolk_cache *cache, kolk_fence *fence)
     kolk_stream *const stream = kolk_cache_borrow_stream(cache);
     if (!stream)
         return false;
-    const bool waits = kolk_driver_stream_wait(pool, stream, fence->event) == KOLK_OK;
+    const bool waits = is_usable(pool, stream) &&
+                       kolk_driver_stream_wait(pool, stream, fence->event) == KOLK_OK;
     kolk_cache_return_stream(cache);
     if (waits)
         kolk_bump(&pool->counters.waits, 1);

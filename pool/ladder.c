@@ -45,7 +45,7 @@ static void note_failure(kolk_request *request, kolk_status status)
 
 static bool adopt(kolk_request *request, kolk_block *block, kolk_block **out)
 {
-    kolk_lock_acquire(&request->cache->lock);
+    kolk_request_lock(request);
     kolk_block_adopt(request, block);
     kolk_lock_release(&request->cache->lock);
     *out = block;
@@ -82,7 +82,8 @@ static kolk_block *search_locked(kolk_request *request)
 
 static bool search(kolk_request *request, kolk_block **out)
 {
-    kolk_cache_lock(request->cache);
+    kolk_request_lock(request);
+    kolk_lock_acquire(&request->pool->heap.lock);
     const kolk_status status = kolk_heap_prepare(&request->pool->heap);
     kolk_block *const block = status == KOLK_OK ? search_locked(request) : NULL;
     kolk_cache_unlock(request->cache);

@@ -9,6 +9,7 @@
 typedef struct kolk_request {
     kolk_pool *pool;
     kolk_cache *cache;
+    kolk_stream *stream;
     size_t size;    /* bytes asked for */
     uint32_t units; /* what that takes */
     int class;      /* KOLK_CLASS_COUNT for large ones */
@@ -22,6 +23,10 @@ typedef struct kolk_request {
 
 /* A LIVE block, or OUT_OF_MEMORY with its record. */
 kolk_status kolk_ladder_climb(kolk_request *request, kolk_block **out);
+
+/* Locks the request's cache; another one if the stream has a new cache since
+ * somebody destroyed a second handle of it. */
+void kolk_request_lock(kolk_request *request);
 
 /* Makes a BUSY or BINNED block the caller's. Under the cache's lock. */
 void kolk_block_adopt(const kolk_request *request, kolk_block *block);

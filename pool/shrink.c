@@ -143,6 +143,10 @@ static void file_unmapped(kolk_pool *pool, kolk_block *block, size_t bytes)
         kolk_heap_file_hole(heap, block);
         return;
     }
+    if (bytes && !kolk_slab_ensure(&heap->blocks, 1)) {
+        kolk_bump(&pool->counters.retired, kolk_block_bytes(block));
+        return; /* it stays BUSY: nobody can say where its hole ends */
+    }
     if (bytes) {
         kolk_block *const hole = block;
         block = kolk_heap_cut(heap, hole, units_in(bytes));

@@ -70,11 +70,11 @@ typedef struct kolk_pool_stats {
 
     uint64_t allocs; /**< calls that gave memory, size 0 not counted */
     uint64_t frees;
-    uint64_t hits;               /**< served by the stream's own bins */
-    uint64_t misses;             /**< the others */
-    uint64_t retries;            /**< requests that had to climb past GROW */
-    uint64_t ooms;               /**< requests that failed for lack of memory */
-    uint64_t misuses;            /**< frees refused */
+    uint64_t hits;    /**< served at once from the stream's own or clean memory */
+    uint64_t misses;  /**< the others */
+    uint64_t retries; /**< requests that had to climb past GROW */
+    uint64_t ooms;    /**< requests that failed for lack of memory */
+    uint64_t misuses; /**< frees refused */
     uint64_t cross_stream_waits; /**< device-side waits inserted */
     uint64_t retired;            /**< bytes that can never be reused: a fence failed */
     uint64_t largest_free;       /**< bytes in one piece, exact to 3 % */
