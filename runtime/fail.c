@@ -17,20 +17,18 @@ static void end_at_character(char *text, size_t end)
     text[end] = '\0';
 }
 
-kolk_status kolk_fail_at(const char *where, kolk_status status, int native,
-                         const char *format, ...)
+kolk_status(kolk_fail_at)(const char *where, kolk_status status, int native,
+                          const char *format, ...)
 {
-    char message[sizeof last.message + 1];
+    char message[sizeof last.message + 1] = "";
     va_list arguments;
     va_start(arguments, format);
     const int length = vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    if (length < 0)
-        message[0] = '\0';
-    else if ((size_t)length >= sizeof last.message)
+    if (length > 0 && (size_t)length >= sizeof last.message)
         end_at_character(message, sizeof last.message - 1);
     last = (kolk_error){.status = status, .native = native, .where = where};
-    strcpy(last.message, message);
+    memcpy(last.message, message, sizeof last.message);
     return status;
 }
 

@@ -13,6 +13,11 @@
 kolk_status kolk_fail_at(const char *where, kolk_status status, int native,
                          const char *format, ...) KOLK_PRINTF(4, 5);
 
+#ifdef __clang_analyzer__ /* which sees one file at a time */
+#define kolk_fail_at(where, status, ...) \
+    (kolk_fail_at((where), (status), __VA_ARGS__), (status))
+#endif
+
 #define kolk_fail(status, ...) kolk_fail_at(__func__, (status), 0, __VA_ARGS__)
 #define kolk_fail_native(status, native, ...) \
     kolk_fail_at(__func__, (status), (native), __VA_ARGS__)
