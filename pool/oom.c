@@ -87,7 +87,7 @@ static struct sentence describe(const kolk_oom *oom, const char *name)
             oom->device_total);
     if (oom->native)
         say(&out, "; the driver refused with code %d", oom->native);
-    for (int rung = 31; rung >= 0; rung--)
+    for (int rung = KOLK_RUNG_WAIT; rung >= 0; rung--)
         if (oom->rungs >> rung & 1U) {
             say(&out, "; last %s", rung_text(rung));
             break;

@@ -164,6 +164,13 @@ void kolk_backend_forked(void)
 
 /* ---- reaching one ---- */
 
+static kolk_status no_device(const char *where, const kolk_error *reason)
+{
+    const kolk_status status = reason->status;
+    assert(status != KOLK_OK);
+    return kolk_fail_at(where, status, reason->native, "%s", reason->message);
+}
+
 kolk_status kolk_backend_reach(const char *where, kolk_device device,
                                const kolk_backend **out)
 {
@@ -172,10 +179,8 @@ kolk_status kolk_backend_reach(const char *where, kolk_device device,
                             "device kind %d is neither host (0) nor cuda (1)",
                             (int)device.kind);
     const kind_state *const state = known(device.kind);
-    const kolk_error *const reason = &state->reason;
     if (state->count == 0)
-        return kolk_fail_at(where, reason->status, reason->native, "%s",
-                            reason->message);
+        return no_device(where, &state->reason);
     if (device.ordinal < 0 || device.ordinal >= state->count)
         return kolk_fail_at(where, KOLK_OUT_OF_RANGE, 0,
                             "%s:%d is out of range: the count of %s devices is %d",
