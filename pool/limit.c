@@ -24,7 +24,10 @@ size_t kolk_pool_trim(kolk_pool *pool, size_t keep)
     if (kolk_pool_flags(pool) & KOLK_POOL_FORKED)
         return 0;
     kolk_reclaim_everything(pool);
-    return kolk_heap_shrink(pool, keep);
+    const size_t given_back = kolk_heap_shrink(pool, keep);
+    if (keep == 0)
+        kolk_device_trim(pool->device);
+    return given_back;
 }
 
 static uint64_t reserved(kolk_pool *pool)

@@ -151,6 +151,7 @@ static void tear_down(kolk_pool *pool)
     kolk_fence_forget_all(pool);
     kolk_heap_dismantle(pool);
     kolk_stream_destroy(&pool->default_stream);
+    kolk_device_trim(pool->device);
     free_pool(pool);
 }
 

@@ -25,6 +25,8 @@ typedef struct kolk_backend {
     kolk_status (*device_count)(int *out);
     kolk_status (*device_describe)(int device, kolk_device_info *out);
     kolk_status (*device_synchronize)(int device);
+    /* Gives back what is kept only to be used again, such as events. */
+    kolk_status (*device_trim)(int device);
     kolk_status (*memory_info)(int device, size_t *out_free, size_t *out_total);
 
     /* Plain memory, for devices or pools without pages. */
@@ -95,6 +97,11 @@ kolk_status kolk_device_must_equal(const char *where, kolk_device device,
 const char *kolk_device_kind_name(kolk_device_kind kind);
 
 kolk_status kolk_device_synchronize(kolk_device device);
+
+/* Gives back what the backend keeps of a device that had been reached, only to
+ * use it again. Cannot fail in a way that matters: what is refused stays kept. */
+void kolk_device_trim(kolk_device device);
+
 kolk_status kolk_memory_alloc(kolk_device device, size_t size, void **out);
 kolk_status kolk_memory_free(kolk_device device, void *data);
 kolk_status kolk_range_reserve(kolk_device device, size_t size, void **out);

@@ -7,6 +7,7 @@ const kolk_backend kolk_backend_cuda = {
     .device_count = kolk_cuda_device_count,
     .device_describe = kolk_cuda_device_describe,
     .device_synchronize = kolk_cuda_device_synchronize,
+    .device_trim = kolk_cuda_device_trim,
     .memory_info = kolk_cuda_memory_info,
     .memory_alloc = kolk_cuda_memory_alloc,
     .memory_free = kolk_cuda_memory_free,

@@ -46,12 +46,13 @@ kolk_status kolk_cuda_forgive(kolk_status status);
 /* The driver's event inside a handle of this backend. */
 cudaEvent_t kolk_cuda_event_native(void *event);
 
-/* Destroys the events kept for later. */
+/* Trims every device: for tests that change the driver. */
 void kolk_cuda_event_drain(void);
 
 kolk_status kolk_cuda_device_count(int *out);
 kolk_status kolk_cuda_device_describe(int device, kolk_device_info *out);
 kolk_status kolk_cuda_device_synchronize(int device);
+kolk_status kolk_cuda_device_trim(int device);
 
 kolk_status kolk_cuda_memory_info(int device, size_t *out_free, size_t *out_total);
 kolk_status kolk_cuda_memory_alloc(int device, size_t size, void **out);

@@ -115,13 +115,21 @@ kolk_status kolk_cuda_event_destroy(int device, void *event)
     return KOLK_OK;
 }
 
+kolk_status kolk_cuda_device_trim(int device)
+{
+    for (cuda_event *event = take(device); event != NULL; event = take(device)) {
+        const kolk_status status = kolk_cuda_forgive(destroy(device, event->native));
+        if (status != KOLK_OK && keep(device, event))
+            return status;
+        kolk_host_free(event);
+    }
+    return KOLK_OK;
+}
+
 void kolk_cuda_event_drain(void)
 {
     for (int device = 0; device < DEVICES_KEPT; device++)
-        for (cuda_event *event = take(device); event != NULL; event = take(device)) {
-            (void)destroy(device, event->native);
-            kolk_host_free(event);
-        }
+        (void)kolk_cuda_device_trim(device);
 }
 
 kolk_status kolk_cuda_event_record(int device, void *event, void *stream)

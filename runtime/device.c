@@ -232,6 +232,15 @@ void kolk_backend_destroy(kolk_status (*destroy)(int device, void *handle),
         kolk_error_restore(&before);
 }
 
+void kolk_device_trim(kolk_device device)
+{
+    if (kolk_device_is_forked(device))
+        return;
+    const kolk_error before = *kolk_last_error();
+    if (kolk_backend_of(device.kind)->device_trim(device.ordinal) != KOLK_OK)
+        kolk_error_restore(&before);
+}
+
 kolk_status kolk_device_describe(kolk_device device, kolk_device_info *out)
 {
     assert(out != NULL);

@@ -222,6 +222,12 @@ static kolk_status device_synchronize(int device)
     return KOLK_OK;
 }
 
+static kolk_status device_trim(int device)
+{
+    (void)device;
+    return KOLK_OK;
+}
+
 /* ---- streams and events ---- */
 
 static kolk_status stream_create(int device, void **out)
@@ -295,6 +301,7 @@ const kolk_backend kolk_backend_host = {
     .device_count = device_count,
     .device_describe = device_describe,
     .device_synchronize = device_synchronize,
+    .device_trim = device_trim,
     .memory_info = memory_info,
     .memory_alloc = memory_alloc,
     .memory_free = memory_free,

@@ -122,6 +122,9 @@ static void run(int row, const kolk_pool_config *config)
     for (int i = 0; i < STREAMS; i++)
         kolk_stream_destroy(&storm.streams[i]);
     kolk_pool_destroy(&storm.pool);
+#ifdef KOLK_TESTS_EMULATED
+    ck_assert(emu_objects_equal(emu_objects_now(), (emu_objects){0}));
+#endif
 }
 
 START_TEST(nothing_overlaps_and_every_identity_holds)

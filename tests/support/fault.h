@@ -20,6 +20,7 @@
     X(device_count, (int *out), (out))                                                \
     X(device_describe, (int device, kolk_device_info *out), (device, out))            \
     X(device_synchronize, (int device), (device))                                     \
+    X(device_trim, (int device), (device))                                            \
     X(memory_info, (int device, size_t *out_free, size_t *out_total),                 \
       (device, out_free, out_total))                                                  \
     X(memory_alloc, (int device, size_t size, void **out), (device, size, out))       \

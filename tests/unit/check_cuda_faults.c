@@ -85,6 +85,53 @@ START_TEST(a_context_that_is_destroyed_is_a_failure)
 }
 END_TEST
 
+/* False: trimming makes fewer than `nth` calls. */
+static bool trimming_survives(size_t nth)
+{
+    void *event = NULL;
+    const cuda_rig rig = cuda_rig_up();
+    ck_assert_ok(kolk_backend_cuda.event_create(THERE, &event));
+    ck_assert_ok(kolk_backend_cuda.event_destroy(THERE, event));
+    emu_fail(EMU_ANY, nth, cudaErrorUnknown);
+    const kolk_status status = kolk_backend_cuda.device_trim(THERE);
+    const bool has_failed = !emu_fail_is_armed();
+    emu_fail(EMU_ANY, 0, 0);
+    cuda_assert_restored(&(cuda_entry){.name = "device_trim"}, nth);
+    ck_assert_uint_eq(emu_objects_now().events, status == KOLK_OK ? 1 : 2);
+    ck_assert_ok(kolk_backend_cuda.device_trim(THERE));
+    ck_assert_uint_eq(emu_objects_now().events, 1);
+    cuda_rig_down(&rig, false);
+    return has_failed;
+}
+
+START_TEST(events_that_cannot_be_destroyed_stay_kept)
+{
+    size_t nth = 1;
+    while (trimming_survives(nth))
+        nth++;
+    ck_assert_uint_gt(nth, 1);
+}
+END_TEST
+
+START_TEST(trimming_leaves_the_record_of_failures_alone)
+{
+    void *event = NULL;
+    const cuda_rig rig = cuda_rig_up();
+    ck_assert_ok(kolk_backend_cuda.event_create(THERE, &event));
+    ck_assert_ok(kolk_backend_cuda.event_destroy(THERE, event));
+    const kolk_error before = *kolk_last_error();
+    ck_assert_int_eq(kolk_device_count(KOLK_CUDA), 2);
+    emu_fail(EMU_cudaEventDestroy, 1, cudaErrorUnknown);
+    kolk_device_trim(kolk_cuda(THERE));
+    ck_assert_int_eq(memcmp(&before, kolk_last_error(), sizeof before), 0);
+    ck_assert_uint_eq(emu_objects_now().events, 2);
+    kolk_device_trim(kolk_cuda(THERE));
+    ck_assert_uint_eq(emu_objects_now().events, 1);
+    kolk_device_trim(kolk_host());
+    cuda_rig_down(&rig, false);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("cuda_faults");
@@ -94,6 +141,8 @@ int main(void)
                         CUDA_ENTRIES);
     tcase_add_loop_test(tests, a_context_that_is_destroyed_is_a_failure, 0,
                         CUDA_ENTRIES);
+    tcase_add_test(tests, events_that_cannot_be_destroyed_stay_kept);
+    tcase_add_test(tests, trimming_leaves_the_record_of_failures_alone);
     suite_add_tcase(suite, tests);
     return kolk_run_suite(suite);
 }
