@@ -359,7 +359,8 @@ int main(void)
     Suite *const suite = suite_create("snapshot_read");
     TCase *const all = tcase_create("core");
     tcase_set_timeout(all, 60);
-    tcase_add_checked_fixture(all, open_scene, close_scene);
+    /* Once for all: the tests only read it. */
+    tcase_add_unchecked_fixture(all, open_scene, close_scene);
     tcase_add_loop_test(all, what_the_pool_wrote_is_read_and_holds_together, 0, 2);
     tcase_add_test(all, numbers_up_to_the_largest_are_read_exactly);
     tcase_add_test(all, keys_of_a_later_version_are_ignored);

@@ -148,7 +148,8 @@ corrupt_text corrupt(const char *text, size_t size, uint64_t *seed)
         abort();
     memcpy(t.data, text, size);
     t.data[size] = '\0';
-    for (size_t left = 1 + pick(seed, 4); left > 0 && t.size > 0; left--)
+    for (size_t left = 1 + pick(seed, 2) * pick(seed, 4); left > 0 && t.size > 0;
+         left--)
         ways[pick(seed, sizeof ways / sizeof ways[0])](&t, seed);
     return t;
 }

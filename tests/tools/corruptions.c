@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-/* corruptions [count [seed]]: so many random corruptions of a real snapshot, each
- * used as the tool would. Ends by a signal if the tool would, and says how many
- * could still be read. */
+/* corruptions [count [seed [file]]]: so many random corruptions of a snapshot, a
+ * fresh one unless it is given, each used as the tool would. Ends by a signal if
+ * the tool would, and says how many could still be read. */
 
 #include "corrupt.h"
 #include "file.h"
@@ -35,7 +35,8 @@ int main(int argc, char **argv)
     const uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
     const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     size_t size = 0;
-    char *text KOLK_AUTO(text_free) = make_snapshot(&size);
+    char *text KOLK_AUTO(text_free) =
+        argc > 3 ? file_read(argv[3], &size) : make_snapshot(&size);
     FILE *const sink = fopen("/dev/null", "w");
     if (text == NULL || sink == NULL || !corrupt_use(text, size, sink))
         return EXIT_FAILURE;

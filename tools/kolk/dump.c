@@ -230,7 +230,7 @@ static void print_figures(const kolk_page *page, const kolk_snapshot *s)
                    free_bytes, "of free bytes are outside the largest piece");
     percent_figure(page, "hit rate", s->hits, s->allocs,
                    "of allocations, from the stream's own memory");
-    count_figure(page, "allocations", s->allocs, "gave memory");
+    count_figure(page, "allocations", s->allocs, "that gave memory");
     count_figure(page, "retries", s->retries, "had to climb past asking for more");
     count_figure(page, "out of memory", s->ooms, "requests that failed");
     count_figure(page, "misuses", s->misuses, "frees that were refused");
