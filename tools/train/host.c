@@ -8,8 +8,8 @@ static void *or_exit(void *memory, size_t count, size_t size)
 {
     if (memory)
         return memory;
-    fprintf(stderr, "kolk-train: no host memory for %zu times %zu bytes\n", count,
-            size);
+    (void)fprintf(stderr, "kolk-train: no host memory for %zu times %zu bytes\n", count,
+                  size);
     exit(EXIT_FAILURE);
 }
 

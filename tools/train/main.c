@@ -29,7 +29,7 @@ static void listen_for_stop(void)
 
 static int complain(int code)
 {
-    fprintf(stderr, "kolk-train: %s\n", train_failure());
+    (void)fprintf(stderr, "kolk-train: %s\n", train_failure());
     return code;
 }
 

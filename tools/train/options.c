@@ -28,10 +28,10 @@ struct number {
 #define FIELD(name) offsetof(train_options, name)
 
 static const struct number numbers[] = {
-    {"steps", FIELD(steps), 1, 1000000000, 300, "minibatches to learn from"},
+    {"steps", FIELD(steps), 1, 1000000000, 200, "minibatches to learn from"},
     {"seed", FIELD(seed), 0, INT64_MAX, 1,
      "of the first weights and the order of lines"},
-    {"interval", FIELD(interval), 1, 1000000000, 50, "steps between lines of progress"},
+    {"interval", FIELD(interval), 1, 1000000000, 20, "steps between lines of progress"},
     {"context", FIELD(context), 1, 1024, 8, "characters that tell the next one"},
     {"embed", FIELD(embed), 1, 4096, 32, "numbers that stand for a character"},
     {"hidden", FIELD(hidden), 1, 65536, 256, "hidden units"},

@@ -40,7 +40,7 @@ static kolk_status open_best(train_place *out)
     const kolk_status status = open_cuda(out);
     if (status != KOLK_UNSUPPORTED)
         return status;
-    fprintf(stderr, "kolk-train: %s; training on the host\n", train_failure());
+    (void)fprintf(stderr, "kolk-train: %s; training on the host\n", train_failure());
     return open_host(out);
 }
 
