@@ -6,6 +6,7 @@
 #include "map.h"
 #include "table.h"
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -281,23 +282,61 @@ static void print_streams(const kolk_page *page, const kolk_snapshot *s)
         fputs("  * destroyed\n", page->file);
 }
 
+static uint64_t bin_bytes(const kolk_snapshot_bin *bin)
+{
+    uint64_t bytes;
+    return __builtin_mul_overflow(bin->blocks, bin->size, &bytes) ? UINT64_MAX : bytes;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left < right) - (left > right);
+}
+
+/* The bytes of the last bin that has room on the page when the largest go first. */
+static uint64_t least_shown(const kolk_page *page, const kolk_snapshot *s)
+{
+    uint64_t least = 0;
+    uint64_t *const bytes = calloc(s->bin_count + 1, sizeof *bytes);
+    if (bytes != NULL && s->bin_count > page->rows) {
+        for (size_t i = 0; i < s->bin_count; i++)
+            bytes[i] = bin_bytes(&s->bins[i]);
+        qsort(bytes, s->bin_count, sizeof *bytes, by_bytes);
+        least = bytes[page->rows - 1];
+    }
+    free(bytes);
+    return least;
+}
+
+static void bin_row(kolk_table *table, const kolk_snapshot_bin *bin)
+{
+    if (!kolk_table_row(table, KOLK_INK_PLAIN))
+        return;
+    kolk_table_bytes(table, bin->size);
+    kolk_table_count(table, bin->blocks);
+    kolk_table_count(table, bin->free);
+    kolk_table_percent(table, minus(bin->blocks, bin->free), bin->blocks);
+    kolk_table_count(table, bin->hits);
+    kolk_table_count(table, bin->misses);
+}
+
+/* In order of size, those that hold the most bytes. */
 static void print_bins(const kolk_page *page, const kolk_snapshot *s)
 {
     static const char *const heads[] = {"block size", "blocks", "free", "in use",
                                         "hits",       "misses", NULL};
+    const uint64_t least = least_shown(page, s);
     kolk_table table = kolk_table_begin(page, heads);
     kolk_page_title(page, "Bins");
     for (size_t i = 0; i < s->bin_count; i++) {
         const kolk_snapshot_bin *const bin = &s->bins[i];
-        if ((bin->blocks == 0 && bin->hits == 0 && bin->misses == 0) ||
-            !kolk_table_row(&table, KOLK_INK_PLAIN))
+        if (bin->blocks == 0 && bin->hits == 0 && bin->misses == 0)
             continue;
-        kolk_table_bytes(&table, bin->size);
-        kolk_table_count(&table, bin->blocks);
-        kolk_table_count(&table, bin->free);
-        kolk_table_percent(&table, minus(bin->blocks, bin->free), bin->blocks);
-        kolk_table_count(&table, bin->hits);
-        kolk_table_count(&table, bin->misses);
+        if (bin_bytes(bin) >= least)
+            bin_row(&table, bin);
+        else
+            table.left_out++;
     }
     kolk_table_end(&table);
 }
