@@ -281,5 +281,5 @@ void kolk_map_print(const kolk_page *page, const kolk_snapshot *s)
     for (; shown < s->segment_count && m.rows_left > 1; shown++)
         draw_segment(&m, shown);
     if (shown < s->segment_count)
-        fprintf(page->file, "  and %zu more segments\n", s->segment_count - shown);
+        fprintf(page->file, "  and %zu more, see --rows\n", s->segment_count - shown);
 }

@@ -125,7 +125,7 @@ void kolk_table_end(kolk_table *table)
     if (table->used != 0)
         print_all(table);
     if (table->left_out != 0)
-        fprintf(table->page->file, "  and %zu more rows\n", table->left_out);
+        fprintf(table->page->file, "  and %zu more, see --rows\n", table->left_out);
     free(table->cells);
     free(table->inks);
     *table = (kolk_table){0};
