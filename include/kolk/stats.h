@@ -71,7 +71,7 @@ typedef struct kolk_pool_stats {
     uint64_t allocs; /**< calls that gave memory, size 0 not counted */
     uint64_t frees;
     uint64_t hits;    /**< served at once from the stream's own or clean memory */
-    uint64_t misses;  /**< the others */
+    uint64_t misses;  /**< the other requests, failed ones too */
     uint64_t retries; /**< requests that had to climb past GROW */
     uint64_t ooms;    /**< requests that failed for lack of memory */
     uint64_t misuses; /**< frees refused */
