@@ -143,18 +143,26 @@ static void merge(kolk_heap *heap, kolk_block *first, kolk_block *second)
     kolk_heap_join(heap, first, second);
 }
 
+static bool joins(const kolk_block *first, const kolk_block *second,
+                  const kolk_block *neighbour)
+{
+    return neighbour && kolk_block_state_of(neighbour) == KOLK_STATE_FREE &&
+           mergeable(first, second);
+}
+
+/* More than one neighbour on a side: when one has become clean it can go over to
+ * the owner of both of its own neighbours. */
 static kolk_block *merge_neighbours(kolk_heap *heap, kolk_block *block)
 {
-    kolk_block *const next = block->next, *const prev = block->prev;
-    if (kolk_block_state_of(next) == KOLK_STATE_FREE && mergeable(block, next)) {
-        kolk_heap_unfile(heap, next);
-        merge(heap, block, next);
+    while (joins(block, block->next, block->next)) {
+        kolk_heap_unfile(heap, block->next);
+        merge(heap, block, block->next);
     }
-    if (prev && kolk_block_state_of(prev) == KOLK_STATE_FREE &&
-        mergeable(prev, block)) {
+    while (joins(block->prev, block, block->prev)) {
+        kolk_block *const prev = block->prev;
         kolk_heap_unfile(heap, prev);
         merge(heap, prev, block);
-        return prev;
+        block = prev;
     }
     return block;
 }
