@@ -62,9 +62,10 @@ static bool is_colour_welcome(void)
 {
     const char *const terminal = getenv("TERM");
     const char *const force = getenv("CLICOLOR_FORCE");
+    const bool is_forced = force != NULL && force[0] != '\0' && strcmp(force, "0") != 0;
     if (is_set("NO_COLOR"))
         return false;
-    if (is_set("CLICOLOR_FORCE") && strcmp(force, "0") != 0)
+    if (is_forced)
         return true;
     return isatty(STDOUT_FILENO) && terminal != NULL && strcmp(terminal, "dumb") != 0;
 }

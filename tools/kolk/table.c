@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "table.h"
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,7 @@ static void print_cell(const kolk_table *table, size_t column, size_t width,
 static void print_all(const kolk_table *table)
 {
     size_t widths[KOLK_TABLE_COLUMNS];
+    assert(table->columns > 0);
     for (size_t column = 0; column < table->columns; column++) {
         widths[column] = width_of(table, column);
         print_cell(table, column, widths[column], table->heads[column], KOLK_INK_FAINT);
