@@ -102,6 +102,17 @@ static float maximum(const float *values, int64_t count)
     return top;
 }
 
+/* Each value, less `top`, becomes its exponential; the result is their sum. */
+static double exponentials(float *values, int64_t count, float top)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        values[i] = expf(values[i] - top);
+        sum += (double)values[i];
+    }
+    return sum;
+}
+
 /* The logits of one row become its gradient. With the largest logit taken off
  * all of them no exponential overflows, and their sum is 1 at least. */
 static float cross_entropy_row(float *logits, int64_t count, int64_t target,
@@ -109,11 +120,7 @@ static float cross_entropy_row(float *logits, int64_t count, int64_t target,
 {
     const float top = maximum(logits, count);
     const float aim = logits[target] - top;
-    double sum = 0;
-    for (int64_t i = 0; i < count; i++) {
-        logits[i] = expf(logits[i] - top);
-        sum += (double)logits[i];
-    }
+    const double sum = exponentials(logits, count, top);
     for (int64_t i = 0; i < count; i++) {
         const double share = (double)logits[i] / sum - (i == target);
         logits[i] = (float)((double)scale * share);
