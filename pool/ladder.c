@@ -158,10 +158,9 @@ static bool ask(kolk_request *request)
 
 /* ---- WAIT ---- */
 
-static bool wait(kolk_request *request, kolk_block **out)
+static bool wait_once(kolk_request *request, kolk_block **out)
 {
     kolk_pool *const pool = request->pool;
-    take_rung(request, KOLK_RUNG_WAIT);
     const size_t count = kolk_cache_count(pool);
     for (size_t i = 0; i < count; i++) {
         kolk_cache *const cache = kolk_cache_at(pool, i);
@@ -170,6 +169,15 @@ static bool wait(kolk_request *request, kolk_block **out)
                 return true;
     }
     return kolk_reclaim_orphans(pool) && (search(request, out) || remap(request, out));
+}
+
+static bool wait(kolk_request *request, kolk_block **out)
+{
+    take_rung(request, KOLK_RUNG_WAIT);
+    for (int pass = 0; pass < KOLK_RECLAIM_PASSES; pass++)
+        if (wait_once(request, out))
+            return true;
+    return false;
 }
 
 /* ---- the ladder ---- */

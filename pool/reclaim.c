@@ -213,11 +213,28 @@ bool kolk_reclaim_orphans(kolk_pool *pool)
     return true;
 }
 
+static bool is_complete(kolk_pool *pool, const kolk_cache *cache, uint64_t epoch)
+{
+    kolk_lock_acquire(&pool->heap.lock);
+    const bool complete = cache->completed > epoch;
+    kolk_lock_release(&pool->heap.lock);
+    return complete;
+}
+
+/* Not for what other threads go on to free there: that would never end. */
+static void wait_for_freed(kolk_pool *pool, kolk_cache *cache)
+{
+    const uint64_t epoch = kolk_cache_epoch(cache);
+    while (!is_complete(pool, cache, epoch) && kolk_reclaim_wait(pool, cache))
+        ;
+}
+
 void kolk_reclaim_everything(kolk_pool *pool)
 {
-    const size_t count = kolk_cache_count(pool);
-    for (size_t i = 0; i < count; i++)
-        while (kolk_reclaim_wait(pool, kolk_cache_at(pool, i)))
-            ;
-    (void)kolk_reclaim_orphans(pool);
+    for (int pass = 0; pass < KOLK_RECLAIM_PASSES; pass++) {
+        const size_t count = kolk_cache_count(pool);
+        for (size_t i = 0; i < count; i++)
+            wait_for_freed(pool, kolk_cache_at(pool, i));
+        (void)kolk_reclaim_orphans(pool);
+    }
 }

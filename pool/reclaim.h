@@ -20,6 +20,10 @@ kolk_block *kolk_reclaim_fitting(kolk_pool *pool, kolk_cache *cache, kolk_cache 
  * the blocks that were held for it. */
 bool kolk_reclaim_all_of(kolk_pool *pool, kolk_cache *cache, kolk_cache *other);
 
+/* Rounds over all streams after which nothing is held up that was freed before:
+ * a block waits for the streams on record first, and then for its own. */
+enum { KOLK_RECLAIM_PASSES = 2 };
+
 /* Waits on the host for the oldest work of the stream that holds memory up. */
 bool kolk_reclaim_wait(kolk_pool *pool, kolk_cache *cache);
 
@@ -30,7 +34,7 @@ bool kolk_reclaim_orphans(kolk_pool *pool);
  * was used. */
 void kolk_reclaim_hand_over(kolk_cache *from, kolk_cache *to);
 
-/* Waits until everything that was freed is clean; what is being captured, or
+/* Waits until everything that was freed until now is clean; what is being captured, or
  * what the driver will not tell about, stays. */
 void kolk_reclaim_everything(kolk_pool *pool);
 

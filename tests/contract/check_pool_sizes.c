@@ -223,5 +223,5 @@ int main(void)
         blocks_of_every_size_waste_what_is_promised_at_most,
         ten_thousand_distinct_sizes_leave_nothing_behind,
     };
-    return run_on_variants("pool sizes", tests, sizeof tests / sizeof *tests);
+    return rows_run(variants_suite("pool sizes", tests, sizeof tests / sizeof *tests));
 }
