@@ -95,10 +95,12 @@ static bool search(kolk_request *request, kolk_block **out)
 
 /* ---- COMPLETED ---- */
 
+/* A stream alone may reuse what it freed whether or not it is complete. */
 static bool completed(kolk_request *request, kolk_block **out)
 {
     take_rung(request, KOLK_RUNG_COMPLETED);
-    return kolk_reclaim_completed(request->pool) && search(request, out);
+    return kolk_cache_count(request->pool) > 1 &&
+           kolk_reclaim_completed(request->pool) && search(request, out);
 }
 
 /* ---- GROW ---- */
@@ -137,13 +139,20 @@ static bool ordered(kolk_request *request, kolk_block **out)
 
 /* ---- REMAP ---- */
 
-static bool remap(kolk_request *request, kolk_block **out)
+static bool move_pages(kolk_request *request, kolk_block **out)
 {
     const size_t bytes =
         kolk_grow_bytes(request->pool, request->units, request->alignment);
-    take_rung(request, KOLK_RUNG_REMAP);
     return kolk_heap_remap(request->pool, bytes) &&
            (grow(request, out) || search(request, out));
+}
+
+/* Asks again what is complete: a lone stream was not asked yet. */
+static bool remap(kolk_request *request, kolk_block **out)
+{
+    take_rung(request, KOLK_RUNG_REMAP);
+    (void)kolk_reclaim_completed(request->pool);
+    return move_pages(request, out);
 }
 
 /* ---- CALLBACK ---- */
@@ -165,10 +174,11 @@ static bool wait_once(kolk_request *request, kolk_block **out)
     for (size_t i = 0; i < count; i++) {
         kolk_cache *const cache = kolk_cache_at(pool, i);
         while (kolk_reclaim_wait(pool, cache))
-            if (search(request, out) || remap(request, out))
+            if (search(request, out) || move_pages(request, out))
                 return true;
     }
-    return kolk_reclaim_orphans(pool) && (search(request, out) || remap(request, out));
+    return kolk_reclaim_orphans(pool) &&
+           (search(request, out) || move_pages(request, out));
 }
 
 static bool wait(kolk_request *request, kolk_block **out)

@@ -108,8 +108,6 @@ bool kolk_reclaim_completed(kolk_pool *pool)
 {
     bool any = false;
     const size_t count = kolk_cache_count(pool);
-    if (count == 1 && !has_fence(pool, kolk_cache_at(pool, 0)))
-        return false;
     for (size_t i = 0; i < count; i++) {
         kolk_cache *const cache = kolk_cache_at(pool, i);
         if (ask_holds(cache))
