@@ -19,8 +19,9 @@ kolk_status kolk_heap_grow(kolk_pool *pool, kolk_cache *cache, uint32_t units,
                            size_t alignment, kolk_block **out);
 
 /* Unmaps idle pages until `bytes` of pages are held and not mapped, or until
- * there are none left to unmap: then nothing is unmapped. With plain segments,
- * gives whole idle ones back until the limit leaves room for `bytes`. */
+ * what the driver has left makes up for the rest; if neither is enough, nothing
+ * is unmapped. With plain segments, gives whole idle ones back until the limit
+ * leaves room for `bytes`, or all of them if it does. */
 bool kolk_heap_remap(kolk_pool *pool, size_t bytes);
 
 /* Gives clean memory back until at most `keep` bytes are reserved. */

@@ -286,21 +286,44 @@ size_t kolk_heap_shrink(kolk_pool *pool, size_t keep)
     return released;
 }
 
+/* Bytes that the driver may still give: what the limit leaves of what it says is
+ * free. If it does not say, nothing. */
+static size_t room_to_grow(kolk_pool *pool)
+{
+    size_t free, total;
+    const size_t limit = atomic_load(&pool->limit);
+    const uint64_t now = reserved(pool);
+    if (limit && now >= limit)
+        return 0;
+    if (kolk_driver_memory_info(pool, &free, &total) != KOLK_OK)
+        return 0;
+    return limit ? least(free, limit - (size_t)now) : free;
+}
+
+static size_t held_idle(kolk_pool *pool)
+{
+    kolk_lock_acquire(&pool->heap.lock);
+    const size_t bytes = pool->heap.idle_count * pool->page_size;
+    kolk_lock_release(&pool->heap.lock);
+    return bytes;
+}
+
+/* Where the limit does not stand in the way, the driver does. */
+static bool remap_plain(kolk_pool *pool, size_t bytes)
+{
+    const size_t limit = atomic_load(&pool->limit);
+    return release_segments(pool, limit > bytes ? limit - bytes : 0) > 0 ||
+           release_segments(pool, 0) > 0;
+}
+
 bool kolk_heap_remap(kolk_pool *pool, size_t bytes)
 {
-    kolk_heap *const heap = &pool->heap;
-    kolk_lock_acquire(&heap->lock);
-    const size_t idle = heap->idle_count * pool->page_size;
-    const size_t limit = atomic_load(&pool->limit);
-    const size_t room = limit > heap->reserved ? limit - (size_t)heap->reserved : 0;
-    kolk_lock_release(&heap->lock);
-    if (!pool->page_size) {
-        const size_t keep = limit > bytes ? limit - bytes : 0;
-        return release_segments(pool, limit ? keep : 0) > 0;
-    }
+    if (!pool->page_size)
+        return remap_plain(pool, bytes);
+    const size_t idle = held_idle(pool);
     if (idle < bytes && make_idle(pool, bytes - idle, true))
         return true;
-    const size_t have = idle + room / pool->page_size * pool->page_size;
+    const size_t have = idle + room_to_grow(pool) / pool->page_size * pool->page_size;
     return have < bytes && make_idle(pool, bytes - have, true);
 }
 
