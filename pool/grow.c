@@ -115,6 +115,7 @@ struct growth {
     kolk_segment *segment;
     size_t first, count; /* pages of the segment */
     size_t held;         /* of them, the first few that need not be created */
+    size_t stuck, kept;  /* abandoned: those still mapped, and those still there */
 };
 
 static bool idle_ensure(kolk_heap *heap, size_t count)
@@ -206,23 +207,49 @@ static kolk_status back(kolk_pool *pool, struct growth *growth, size_t *made,
     return KOLK_OK;
 }
 
-/* Takes the pages away again and releases those that were created for this. */
+/* Takes the pages away again, the last first, and releases those that were
+ * created for this. What the driver refuses to take stays with the pool. */
 static void unback(kolk_pool *pool, struct growth *growth, size_t made, size_t mapped)
 {
-    for (size_t i = 0; i < mapped; i++)
-        (void)kolk_driver_page_unmap(pool, page_address(pool, growth, i));
-    for (size_t i = growth->held; i < made; i++)
-        (void)kolk_driver_page_release(pool, *page_of(growth, i));
+    while (mapped > 0 && kolk_driver_page_unmap(
+                             pool, page_address(pool, growth, mapped - 1)) == KOLK_OK)
+        mapped--;
+    growth->stuck = mapped;
+    growth->kept = growth->held > mapped ? growth->held : mapped;
+    for (size_t i = growth->kept; i < made; i++)
+        if (kolk_driver_page_release(pool, *page_of(growth, i)) != KOLK_OK)
+            *page_of(growth, growth->kept++) = *page_of(growth, i);
+}
+
+/* Files the pages still mapped as clean memory, and the rest as a hole. */
+static void file_abandoned(kolk_pool *pool, struct growth *growth)
+{
+    kolk_heap *const heap = &pool->heap;
+    kolk_block *const block = growth->fresh;
+    const size_t stuck = growth->stuck * pool->page_size;
+    growth->segment->mapped += stuck;
+    if (!stuck) {
+        kolk_heap_file_hole(heap, block);
+    } else if (growth->stuck == growth->count || kolk_slab_ensure(&heap->blocks, 1)) {
+        kolk_annotate_mapped(pool, block->address, stuck);
+        if (growth->stuck < growth->count)
+            kolk_heap_file_hole(heap, kolk_heap_cut(heap, block, kolk_units_of(stuck)));
+        kolk_block_set_cache(block, NULL);
+        kolk_heap_file(heap, block);
+    } else {
+        kolk_bump(&pool->counters.retired, kolk_block_bytes(block));
+    }
 }
 
 static void abandon(kolk_pool *pool, struct growth *growth)
 {
     kolk_heap *const heap = &pool->heap;
     kolk_lock_acquire(&heap->lock);
-    for (size_t i = growth->held; i-- > 0;)
+    for (size_t i = growth->kept; i-- > growth->stuck;)
         heap->idle_pages[heap->idle_count++] = *page_of(growth, i);
-    unaccount(pool, (growth->count - growth->held) * pool->page_size);
-    kolk_heap_file_hole(heap, growth->fresh);
+    unaccount(pool, (growth->count - growth->kept) * pool->page_size);
+    kolk_count_reserved(pool, (growth->kept - growth->held) * pool->page_size, 0);
+    file_abandoned(pool, growth);
     file_as_before(heap, growth->at.prefix);
     kolk_heap_end_change(heap);
     kolk_lock_release(&heap->lock);
@@ -322,8 +349,8 @@ static kolk_status alloc_segment(kolk_pool *pool, size_t bytes, kolk_block **out
 static void free_segment(kolk_pool *pool, kolk_block *block)
 {
     const size_t bytes = kolk_block_bytes(block);
-    kolk_annotate_unmapping(pool, block->address, bytes);
-    kolk_segment_free(pool, block);
+    if (!kolk_segment_free(pool, block))
+        return;
     kolk_lock_acquire(&pool->heap.lock);
     unaccount(pool, bytes);
     kolk_count_reserved(pool, 0, bytes);

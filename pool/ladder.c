@@ -143,8 +143,10 @@ static bool move_pages(kolk_request *request, kolk_block **out)
 {
     const size_t bytes =
         kolk_grow_bytes(request->pool, request->units, request->alignment);
-    return kolk_heap_remap(request->pool, bytes) &&
-           (grow(request, out) || search(request, out));
+    while (kolk_heap_remap(request->pool, bytes))
+        if (grow(request, out) || search(request, out))
+            return true;
+    return false;
 }
 
 /* Asks again what is complete: a lone stream was not asked yet. */

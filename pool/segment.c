@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "segment.h"
+#include "annotate.h"
 #include "counters.h"
 #include "driver.h"
 #include "heap.h"
@@ -128,15 +129,40 @@ kolk_status kolk_segment_alloc(kolk_pool *pool, size_t size, kolk_block **out)
     return no_room(size);
 }
 
-void kolk_segment_free(kolk_pool *pool, kolk_block *block)
+static void withdraw(kolk_pool *pool, kolk_segment *segment, kolk_block *block)
 {
+    kolk_annotate_unmapping(pool, segment->base, segment->size);
     kolk_lock_acquire(&pool->heap.lock);
-    kolk_segment *const segment = kolk_segment_of(&pool->heap, block->address);
-    assert(segment && segment->first == block && block->next == &segment->end);
+    assert(segment->first == block && block->next == &segment->end);
     remove_segment(pool, segment);
     kolk_block_set_state(block, KOLK_STATE_UNUSED);
     kolk_slab_give(&pool->heap.blocks, block);
     kolk_lock_release(&pool->heap.lock);
-    (void)kolk_driver_memory_free(pool, segment->base);
-    kolk_segment_forget(segment);
+}
+
+static void restore(kolk_pool *pool, kolk_segment *segment)
+{
+    kolk_annotate_mapped(pool, segment->base, segment->size);
+    kolk_lock_acquire(&pool->heap.lock);
+    kolk_block *const block = add(pool, segment);
+    if (block)
+        kolk_heap_file(&pool->heap, block);
+    kolk_lock_release(&pool->heap.lock);
+    if (!block)
+        kolk_segment_forget(segment);
+}
+
+/* Off the list first: once it is free, another thread may be given its address. */
+bool kolk_segment_free(kolk_pool *pool, kolk_block *block)
+{
+    kolk_lock_acquire(&pool->heap.lock);
+    kolk_segment *const segment = kolk_segment_of(&pool->heap, block->address);
+    kolk_lock_release(&pool->heap.lock);
+    withdraw(pool, segment, block);
+    const bool freed = kolk_driver_memory_free(pool, segment->base) == KOLK_OK;
+    if (freed)
+        kolk_segment_forget(segment);
+    else
+        restore(pool, segment);
+    return freed;
 }

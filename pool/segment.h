@@ -13,8 +13,9 @@ kolk_status kolk_segment_reserve(kolk_pool *pool, size_t size);
  * bytes are accounted for by the caller. */
 kolk_status kolk_segment_alloc(kolk_pool *pool, size_t size, kolk_block **out);
 
-/* Takes a plain segment that is one BUSY block off the list, and frees it. */
-void kolk_segment_free(kolk_pool *pool, kolk_block *block);
+/* Takes a plain segment that is one BUSY block off the list, and frees it. False:
+ * the driver refused, and the segment is one clean block again. */
+bool kolk_segment_free(kolk_pool *pool, kolk_block *block);
 
 /* The segment that covers an address, or NULL. Under the heap's lock. */
 kolk_segment *kolk_segment_of(const kolk_heap *heap, uintptr_t address);

@@ -207,6 +207,15 @@ static bool pop_idle(kolk_pool *pool, size_t keep, uint64_t *page)
     return any;
 }
 
+static void push_idle(kolk_pool *pool, uint64_t page)
+{
+    kolk_heap *const heap = &pool->heap;
+    kolk_lock_acquire(&heap->lock);
+    heap->idle_pages[heap->idle_count++] = page;
+    kolk_heap_end_change(heap);
+    kolk_lock_release(&heap->lock);
+}
+
 static void account_released(kolk_pool *pool, size_t bytes)
 {
     kolk_lock_acquire(&pool->heap.lock);
@@ -221,7 +230,10 @@ static size_t release_idle(kolk_pool *pool, size_t keep)
     size_t released = 0;
     uint64_t page;
     while (pop_idle(pool, keep, &page)) {
-        (void)kolk_driver_page_release(pool, page);
+        if (kolk_driver_page_release(pool, page) != KOLK_OK) {
+            push_idle(pool, page);
+            break;
+        }
         account_released(pool, pool->page_size);
         released += pool->page_size;
     }
@@ -255,8 +267,10 @@ static size_t release_segments(kolk_pool *pool, size_t keep)
     kolk_block *block;
     while ((block = take_idle_segment(pool, keep))) {
         const size_t bytes = kolk_block_bytes(block);
-        kolk_annotate_unmapping(pool, block->address, bytes);
-        kolk_segment_free(pool, block);
+        if (!kolk_segment_free(pool, block)) {
+            account_released(pool, 0);
+            break;
+        }
         account_released(pool, bytes);
         released += bytes;
     }
