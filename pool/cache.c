@@ -212,9 +212,17 @@ static bool is_spent(const kolk_cache *cache)
            !atomic_load(&cache->observed);
 }
 
+/* Its epochs go on, as others have seen some of them, but from one that is not
+ * complete: an orphan's last is said to be so before it ends. */
+static void reopen(kolk_cache *cache)
+{
+    if (kolk_cache_epoch(cache) < cache->completed)
+        atomic_store_explicit(&cache->epoch, cache->completed, memory_order_relaxed);
+    cache->closed = cache->orphaned = false;
+}
+
 /* A closed cache that owns nothing serves a new stream, so that a program which
- * makes a stream a step does not grow. Its epochs go on, as others have seen
- * some of them; its totals move to the pool's. */
+ * makes a stream a step does not grow. Its totals move to the pool's. */
 static kolk_cache *reuse(kolk_pool *pool)
 {
     for (size_t i = 0; i < pool->cache_count; i++) {
@@ -225,7 +233,7 @@ static kolk_cache *reuse(kolk_pool *pool)
         if (spent) {
             kolk_totals_add(&pool->past, &cache->totals);
             cache->totals = (kolk_totals){0};
-            cache->closed = cache->orphaned = false;
+            reopen(cache);
         }
         kolk_lock_release(&cache->lock);
         if (spent)

@@ -407,8 +407,10 @@ static void redirect(kolk_cache *cache, kolk_block *block)
     block->stamp = kolk_cache_epoch(cache);
 }
 
-static void close_seen(kolk_cache *cache, kolk_use **at)
+/* Returns how many it closed. */
+static uint32_t close_seen(kolk_cache *cache, kolk_use **at)
 {
+    uint32_t closed = 0;
     while (*at) {
         kolk_use *const use = *at;
         kolk_block *const block = use->block;
@@ -416,17 +418,21 @@ static void close_seen(kolk_cache *cache, kolk_use **at)
             *at = use->next;
             redirect(cache, block);
             close_use(cache->pool, use);
+            closed++;
         } else {
             at = &use->next;
         }
     }
+    return closed;
 }
 
 void kolk_fence_close_uses(kolk_cache *cache, kolk_cache *other)
 {
     for (kolk_fence *fence = other->oldest; fence; fence = fence->next)
         if (kolk_fence_seen(cache, other, fence->epoch))
-            close_seen(cache, &fence->uses);
+            (void)close_seen(cache, &fence->uses);
+    if (cache == other)
+        other->open_count -= close_seen(cache, &other->open);
 }
 
 void kolk_fence_forget_all(kolk_pool *pool)

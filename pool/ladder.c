@@ -7,7 +7,8 @@
  *   COMPLETED  poll the other streams; what they completed becomes clean
  *   GROW       pages the pool holds but has not mapped, then the driver's
  *   ORDERED    one other stream after the other: wait for it on the device,
- *              then take the one block that fits, or else all it has
+ *              then take the one block that fits, or else all it has; last
+ *              what one holds of another that was waited for after it
  *   REMAP      unmap idle pages and grow again with them
  *   CALLBACK   ask the user
  *   WAIT       wait on the host for one fence after the other
@@ -134,7 +135,9 @@ static bool ordered(kolk_request *request, kolk_block **out)
         if (kolk_reclaim_all_of(pool, request->cache, kolk_cache_at(pool, i)) &&
             search(request, out))
             return true;
-    return false;
+    for (size_t i = 0; i < count; i++)
+        kolk_reclaim_seen(request->cache, kolk_cache_at(pool, i));
+    return search(request, out);
 }
 
 /* ---- REMAP ---- */

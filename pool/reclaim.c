@@ -71,6 +71,16 @@ static bool ask_holds(kolk_cache *cache)
     return holds;
 }
 
+/* Whether there is anything to be had behind the stream: of its blocks, those too
+ * that others hold. */
+static bool ask_owes(kolk_cache *cache)
+{
+    kolk_cache_lock(cache);
+    const bool owes = !cache->captured && (holds_any(cache) || cache->pending);
+    kolk_cache_unlock(cache);
+    return owes;
+}
+
 /* ---- what is complete ---- */
 
 static bool harvest(kolk_cache *cache)
@@ -98,7 +108,7 @@ static bool has_fence(kolk_pool *pool, const kolk_cache *cache)
 static bool poll(kolk_pool *pool, kolk_cache *cache)
 {
     bool any = kolk_fence_poll(pool, cache);
-    if (!has_fence(pool, cache) && ask_holds(cache) &&
+    if (!has_fence(pool, cache) && ask_owes(cache) &&
         kolk_fence_take(pool, cache, NULL))
         any |= kolk_fence_poll(pool, cache);
     return harvest(cache) || any;
@@ -110,7 +120,7 @@ bool kolk_reclaim_completed(kolk_pool *pool)
     const size_t count = kolk_cache_count(pool);
     for (size_t i = 0; i < count; i++) {
         kolk_cache *const cache = kolk_cache_at(pool, i);
-        if (ask_holds(cache))
+        if (ask_owes(cache))
             any |= poll(pool, cache);
     }
     return any;
@@ -168,15 +178,21 @@ kolk_block *kolk_reclaim_fitting(kolk_pool *pool, kolk_cache *cache, kolk_cache 
     return block;
 }
 
-bool kolk_reclaim_all_of(kolk_pool *pool, kolk_cache *cache, kolk_cache *other)
+void kolk_reclaim_seen(kolk_cache *cache, kolk_cache *other)
 {
-    if (cache == other || !ask_holds(other) ||
-        !kolk_fence_order(pool, cache, other, kolk_cache_epoch(other) - other->closed))
-        return false;
     kolk_cache_lock(other);
     kolk_fence_close_uses(cache, other);
-    (void)move_blocks(other, cache, pluck);
+    if (cache != other && !other->captured)
+        (void)move_blocks(other, cache, pluck);
     kolk_cache_unlock(other);
+}
+
+bool kolk_reclaim_all_of(kolk_pool *pool, kolk_cache *cache, kolk_cache *other)
+{
+    if (cache == other || !ask_owes(other) ||
+        !kolk_fence_order(pool, cache, other, kolk_cache_epoch(other) - other->closed))
+        return false;
+    kolk_reclaim_seen(cache, other);
     return true;
 }
 

@@ -20,6 +20,9 @@ kolk_block *kolk_reclaim_fitting(kolk_pool *pool, kolk_cache *cache, kolk_cache 
  * the blocks that were held for it. */
 bool kolk_reclaim_all_of(kolk_pool *pool, kolk_cache *cache, kolk_cache *other);
 
+/* The same with what `cache` is ordered after already, its own uses among it. */
+void kolk_reclaim_seen(kolk_cache *cache, kolk_cache *other);
+
 /* Rounds over all streams after which nothing is held up that was freed before:
  * a block waits for the streams on record first, and then for its own. */
 enum { KOLK_RECLAIM_PASSES = 2 };
