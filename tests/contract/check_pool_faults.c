@@ -97,6 +97,12 @@ static void have_pieces(struct rig *rig)
     kolk_block_free(&rig->blocks[2]);
 }
 
+static void have_run(struct rig *rig)
+{
+    have(rig, 0, 7 * MIB, A);
+    kolk_block_free(&rig->blocks[0]);
+}
+
 static void take_joined(struct rig *rig)
 {
     take(rig, 4 * MIB, A);
@@ -138,6 +144,7 @@ static const struct scenario scenarios[] = {
     {"cross-stream", 2 * MIB, freed_on_a, take_on_b},
     {"remap", 8 * MIB, have_pieces, take_joined},
     {"trim", 0, have_pieces, trim},
+    {"trim of many pages", 0, have_run, trim},
     {"limit", 0, have_pieces, lower_limit},
     {"stream destroyed", 2 * 4 * MIB, lose_stream, destroy_stream},
 };
