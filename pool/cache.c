@@ -3,6 +3,7 @@
 #include "counters.h"
 #include "fence.h"
 #include "heap.h"
+#include "reclaim.h"
 #include <runtime/fail.h>
 #include <runtime/host_memory.h>
 #include <sched.h>
@@ -293,6 +294,7 @@ static kolk_status no_room(void)
 static kolk_status make(kolk_pool *pool, kolk_stream *stream, kolk_cache **out)
 {
     bool added = false;
+    kolk_reclaim_closed(pool);
     kolk_lock_acquire(&pool->heap.lock);
     kolk_cache *const cache = add(pool, stream, &added);
     kolk_lock_release(&pool->heap.lock);

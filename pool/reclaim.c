@@ -126,6 +126,24 @@ bool kolk_reclaim_completed(kolk_pool *pool)
     return any;
 }
 
+static bool awaits_its_end(kolk_cache *cache)
+{
+    kolk_cache_lock(cache);
+    const bool awaits = cache->closed && cache->oldest;
+    kolk_cache_unlock(cache);
+    return awaits;
+}
+
+void kolk_reclaim_closed(kolk_pool *pool)
+{
+    const size_t count = kolk_cache_count(pool);
+    for (size_t i = 0; i < count; i++) {
+        kolk_cache *const cache = kolk_cache_at(pool, i);
+        if (awaits_its_end(cache))
+            (void)poll(pool, cache);
+    }
+}
+
 /* ---- what another stream still may use ---- */
 
 static kolk_block *find_fitting(kolk_cache *other, uint32_t units, size_t alignment)

@@ -11,6 +11,9 @@
 /* Polls every stream, and files as clean what is complete. */
 bool kolk_reclaim_completed(kolk_pool *pool);
 
+/* The same for streams that are gone, whose caches may then serve others. */
+void kolk_reclaim_closed(kolk_pool *pool);
+
 /* A BUSY block for the request out of what `other` owns free, after a wait on
  * the device unless `cache` is behind it already; NULL if none fits. */
 kolk_block *kolk_reclaim_fitting(kolk_pool *pool, kolk_cache *cache, kolk_cache *other,

@@ -257,7 +257,7 @@ START_TEST(a_thousand_streams_that_always_hit_leave_no_bookkeeping_behind)
     uint64_t before = 0;
     for (int i = 0; i < 1000; i++) {
         kolk_stream *stream = new_stream(kolk_pool_device(pool));
-        leave(2 * MIB, stream);
+        leave(KIB, stream);
         ck_assert_ok(kolk_stream_synchronize(stream));
         kolk_stream_destroy(&stream);
         if (i == 20)
