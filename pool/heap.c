@@ -119,7 +119,13 @@ static void settle(kolk_block *block)
     }
 }
 
-/* Whether two neighbours may become one block, and if so, the owner of both. */
+static bool is_captured(const kolk_cache *cache)
+{
+    return cache && cache->captured;
+}
+
+/* Whether two neighbours may become one block, and if so, the owner of both. A
+ * graph does not grow into its neighbours: it would keep them as long as it lives. */
 static bool mergeable(const kolk_block *first, const kolk_block *second)
 {
     if (first->area != second->area)
@@ -128,7 +134,10 @@ static bool mergeable(const kolk_block *first, const kolk_block *second)
         return false;
     const kolk_cache *const a = kolk_block_cache(first), *const b =
                                                              kolk_block_cache(second);
-    return a == b || kolk_block_is_clean(first) || kolk_block_is_clean(second);
+    if (a == b)
+        return true;
+    return !is_captured(a) && !is_captured(b) &&
+           (kolk_block_is_clean(first) || kolk_block_is_clean(second));
 }
 
 static void merge(kolk_heap *heap, kolk_block *first, kolk_block *second)
