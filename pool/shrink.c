@@ -364,6 +364,15 @@ static void dismantle_paged(kolk_pool *pool, const kolk_segment *segment)
     (void)kolk_driver_range_free(pool, segment->base, segment->size);
 }
 
+/* Of blocks that nobody could reclaim, such as a capture's. */
+static void drop_chunks(kolk_heap *heap, const kolk_segment *segment)
+{
+    for (const kolk_block *block = segment->first; block != &segment->end;
+         block = block->next)
+        if (block->area == KOLK_AREA_SMALL && block->address % KOLK_CHUNK == 0)
+            kolk_map_drop_chunk(&heap->map, block->address);
+}
+
 void kolk_heap_dismantle(kolk_pool *pool)
 {
     kolk_heap *const heap = &pool->heap;
@@ -371,6 +380,7 @@ void kolk_heap_dismantle(kolk_pool *pool)
     while (heap->segments) {
         kolk_segment *const segment = heap->segments;
         heap->segments = segment->next;
+        drop_chunks(heap, segment);
         if (reachable && segment->pages)
             dismantle_paged(pool, segment);
         else if (reachable) {

@@ -48,6 +48,27 @@ START_TEST(pool_block_and_stream_may_end_in_any_order)
 }
 END_TEST
 
+START_TEST(a_hundred_streams_come_work_and_go)
+{
+    enum { COUNT = 100 };
+    kolk_pool *pool = new_pool(_i, (kolk_pool_config){.limit = 16 * MIB});
+    kolk_stream *streams[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        streams[i] = new_stream(kolk_pool_device(pool));
+    for (int i = 0; i < 3 * COUNT; i++) {
+        kolk_block *block = new_block(pool, i % 4 ? 3000 : 2 * MIB, streams[i % COUNT]);
+        use(block, streams[i % COUNT]);
+        kolk_block_free_on(&block, streams[i % COUNT]);
+        if (i % 50 == 0)
+            ck_assert_ok(kolk_pool_check(pool));
+    }
+    for (int i = 0; i < COUNT; i++)
+        kolk_stream_destroy(&streams[i]);
+    ck_assert_ok(kolk_pool_check(pool));
+    drop_pool(&pool);
+}
+END_TEST
+
 /* rmm #757: native objects that were never destroyed. */
 START_TEST(a_thousand_pools_leave_nothing)
 {
@@ -194,6 +215,7 @@ int main(void)
     const TTest *const tests[] = {
         blocks_outlive_the_owners_hold_on_the_pool,
         pool_block_and_stream_may_end_in_any_order,
+        a_hundred_streams_come_work_and_go,
         a_thousand_pools_leave_nothing,
         a_child_works_on_the_host_and_touches_no_device,
         a_process_may_exit_with_live_pools_and_blocks,
