@@ -116,6 +116,7 @@ kolk_status kolk_pool_take_block(kolk_pool *pool, size_t size, size_t alignment,
     request.native = 0;
     request.rungs = 0;
     request.units = 0;
+    request.asked = 0;
     request.counted = false;
     request.failure.status = KOLK_OK;
     if (!measure(&request))

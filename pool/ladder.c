@@ -162,12 +162,34 @@ static bool remap(kolk_request *request, kolk_block **out)
 
 /* ---- CALLBACK ---- */
 
+/* Pools whose callbacks run on this thread: what those ask for in turn must not
+ * ask them again, or there would be no end to it. */
+typedef struct question {
+    const kolk_pool *pool;
+    const struct question *outer;
+} question;
+
+static _Thread_local const question *asking;
+
+static bool may_ask(const kolk_request *request)
+{
+    for (const question *now = asking; now; now = now->outer)
+        if (now->pool == request->pool)
+            return false;
+    return request->pool->config.on_oom && request->asked < CALLBACKS;
+}
+
 static bool ask(kolk_request *request)
 {
     const kolk_pool_config *const config = &request->pool->config;
+    const question now = {.pool = request->pool, .outer = asking};
     take_rung(request, KOLK_RUNG_CALLBACK);
+    request->asked++;
     const kolk_oom oom = kolk_oom_of(request);
-    return config->on_oom(request->pool, &oom, config->on_oom_arg);
+    asking = &now;
+    const bool again = config->on_oom(request->pool, &oom, config->on_oom_arg);
+    asking = now.outer;
+    return again;
 }
 
 /* ---- WAIT ---- */
@@ -208,9 +230,8 @@ static bool without_waiting(kolk_request *request, kolk_block **out)
 
 static bool climb(kolk_request *request, kolk_block **out)
 {
-    const bool has_callback = request->pool->config.on_oom != NULL;
-    for (int asked = 0; !without_waiting(request, out); asked++)
-        if (!has_callback || asked == CALLBACKS || !ask(request))
+    while (!without_waiting(request, out))
+        if (!may_ask(request) || !ask(request))
             return wait(request, out);
     return true;
 }

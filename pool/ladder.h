@@ -17,6 +17,7 @@ typedef struct kolk_request {
     kolk_tag tag;
     int native;         /* the driver's code when it last refused */
     unsigned rungs;     /* 1 << kolk_rung of those taken */
+    int asked;          /* times the callback was */
     bool counted;       /* as a hit or a miss */
     kolk_error failure; /* what went wrong besides a lack of device memory */
 } kolk_request;

@@ -100,7 +100,8 @@ typedef struct kolk_oom {
 
 /**
  * Asked when everything but waiting has failed. Runs on the allocating thread
- * with no lock held; may free, trim or allocate. True: something was freed,
+ * with no lock held; may free, trim or allocate, for which it is not asked in
+ * turn. True: something was freed,
  * look again (at most 8 times per request); false: go on to the next rung.
  */
 typedef bool (*kolk_oom_callback)(kolk_pool *pool, const kolk_oom *oom, void *arg);

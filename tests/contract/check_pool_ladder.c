@@ -4,6 +4,7 @@
  * allocators' histories a ladder must not repeat. */
 
 #include "pool_rig.h"
+#include <pthread.h>
 #ifdef KOLK_TESTS_EMULATED
 #include <kolk/cuda.h>
 #endif
@@ -238,6 +239,59 @@ START_TEST(the_callback_is_asked_8_times_at_most)
 }
 END_TEST
 
+static bool ask_for_too_much(kolk_pool *pool, const kolk_oom *oom, void *argument)
+{
+    struct rig *const rig = argument;
+    (void)count_only(pool, oom, rig);
+    refuse(rig, oom->requested + MIB);
+    return rig->asked < 3;
+}
+
+/* It would never end. */
+START_TEST(what_a_callback_asks_for_does_not_ask_it_again)
+{
+    struct rig rig;
+    set_up(&rig, _i,
+           (kolk_pool_config){
+               .limit = 4 * MIB, .on_oom = ask_for_too_much, .on_oom_arg = &rig});
+    refuse(&rig, 6 * MIB);
+    ck_assert_int_eq(rig.asked, 3);
+    ck_assert_uint_eq(kolk_last_oom()->requested, 6 * MIB);
+    ck_assert_uint_eq(kolk_last_oom()->rungs, 0x7f);
+    tear_down(&rig);
+}
+END_TEST
+
+static void *change_something(void *pool)
+{
+    kolk_block *block = new_block(pool, 100, NULL);
+    kolk_block_free(&block);
+    kolk_pool_trim(pool, 0);
+    return NULL;
+}
+
+static bool let_another_thread_change(kolk_pool *pool, const kolk_oom *oom,
+                                      void *argument)
+{
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, change_something, pool), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    return count_only(pool, oom, argument);
+}
+
+START_TEST(nor_is_it_asked_more_often_while_other_threads_change_the_pool)
+{
+    struct rig rig;
+    set_up(&rig, _i,
+           (kolk_pool_config){.limit = 4 * MIB,
+                              .on_oom = let_another_thread_change,
+                              .on_oom_arg = &rig});
+    refuse(&rig, 6 * MIB);
+    ck_assert_int_eq(rig.asked, 8);
+    tear_down(&rig);
+}
+END_TEST
+
 START_TEST(a_callback_that_says_no_is_asked_once)
 {
     struct rig rig;
@@ -410,6 +464,8 @@ int main(void)
         preferring_memory_reuses_before_it_grows,
         the_callback_may_free_trim_and_allocate,
         the_callback_is_asked_8_times_at_most,
+        what_a_callback_asks_for_does_not_ask_it_again,
+        nor_is_it_asked_more_often_while_other_threads_change_the_pool,
         a_callback_that_says_no_is_asked_once,
         a_small_block_in_a_big_gap_does_not_make_the_next_big_one_fail,
         the_order_of_sizes_hardly_matters,
