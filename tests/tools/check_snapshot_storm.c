@@ -140,6 +140,28 @@ START_TEST(a_snapshot_holds_together_whatever_the_pool_is_doing)
 }
 END_TEST
 
+/* Once nothing waits for a stream any more. */
+START_TEST(what_a_snapshot_calls_returnable_is_what_a_trim_gives_back)
+{
+    const kolk_device device = row_device(_i / CONFIGS);
+    storm s = {.seed = (uint64_t)_i + 100};
+    ck_assert_ok(kolk_pool_create(device, &configs[_i % CONFIGS], &s.pool));
+    for (int i = 0; i < STREAMS; i++)
+        s.streams[i] = new_stream(device);
+    for (int i = 0; i < STEPS; i++)
+        step(&s);
+    ck_assert_uint_eq(kolk_pool_trim(s.pool, SIZE_MAX), 0);
+    kolk_snapshot *snapshot KOLK_AUTO(kolk_snapshot_destroy) = take_snapshot(&s);
+    const uint64_t returnable = kolk_snapshot_returnable(snapshot);
+    ck_assert_uint_eq(kolk_pool_trim(s.pool, 0), returnable);
+    for (int i = 0; i < SLOTS; i++)
+        kolk_block_free(&s.blocks[i]);
+    for (int i = 0; i < STREAMS; i++)
+        kolk_stream_destroy(&s.streams[i]);
+    kolk_pool_destroy(&s.pool);
+}
+END_TEST
+
 int main(void)
 {
     Suite *const suite = suite_create("snapshot_storm");
@@ -147,6 +169,9 @@ int main(void)
     tcase_add_checked_fixture(tcase, start, finish);
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_snapshot_holds_together_whatever_the_pool_is_doing,
+                        rows_begin() * CONFIGS, rows_end() * CONFIGS);
+    tcase_add_loop_test(tcase,
+                        what_a_snapshot_calls_returnable_is_what_a_trim_gives_back,
                         rows_begin() * CONFIGS, rows_end() * CONFIGS);
     suite_add_tcase(suite, tcase);
     return rows_run(suite);

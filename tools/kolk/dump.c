@@ -223,12 +223,16 @@ static void count_figure(const kolk_page *page, const char *label, uint64_t coun
 static void print_figures(const kolk_page *page, const kolk_snapshot *s)
 {
     const uint64_t free_bytes = minus(s->reserved.current, s->active.current);
+    const uint64_t returnable = kolk_snapshot_returnable(s);
     kolk_page_title(page, "Figures");
     percent_figure(page, "utilisation", s->requested.peak, s->reserved.peak,
                    "peak requested of peak reserved");
     bytes_figure(page, "largest free", s->largest_free, "in one piece");
     percent_figure(page, "fragmentation", minus(free_bytes, s->largest_free),
                    free_bytes, "of free bytes are outside the largest piece");
+    bytes_figure(page, "returnable", returnable, "free bytes that a trim gives back");
+    bytes_figure(page, "pinned", minus(free_bytes, returnable),
+                 "free bytes beside memory in use, in its pages");
     percent_figure(page, "hit rate", s->hits, s->allocs,
                    "of allocations, from the stream's own memory");
     count_figure(page, "allocations", s->allocs, "that gave memory");

@@ -32,6 +32,8 @@ static json_t *make_statistics(kolk_maker *m, const kolk_snapshot *s)
     KOLK_FLOW_LIST(X)
 #undef X
     kolk_make_fields(m, stats, s, kolk_number_fields, FIELD_COUNT(kolk_number_fields));
+    kolk_make_set(m, stats, "returnable_bytes",
+                  kolk_make_number(kolk_snapshot_returnable(s)));
     return stats;
 }
 

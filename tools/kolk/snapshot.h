@@ -133,6 +133,9 @@ kolk_snapshot *kolk_snapshot_parse(const char *text, size_t size, kolk_complaint
 
 void kolk_snapshot_destroy(kolk_snapshot **snapshot);
 
+/* Free bytes that a trim could give back: whole pages, or whole segments. */
+uint64_t kolk_snapshot_returnable(const kolk_snapshot *snapshot);
+
 /* What the file calls a state. */
 const char *kolk_state_name(kolk_state state);
 
