@@ -187,34 +187,33 @@ static void give_plain(kolk_cache *cache, kolk_block *block)
 }
 
 /* Holds the block until the other streams are done. Without host memory for
- * the record it is held for ever, which is safe. */
-static void give_pending(kolk_cache *cache, kolk_block *block, kolk_cache *last)
+ * the record it is held for ever, which is safe. Returns a stream to fence. */
+static kolk_cache *give_pending(kolk_cache *cache, kolk_block *block, kolk_cache *last)
 {
     kolk_pool *const pool = cache->pool;
+    kolk_cache *full = NULL;
     kolk_count_free(cache, block, true);
     kolk_lock_acquire(&pool->heap.lock);
     const bool noted = !last || add_use(pool, block, last);
     block->stamp = kolk_cache_stamp(cache);
     kolk_block_set_state(block, KOLK_STATE_PENDING);
     if (noted) {
-        kolk_fence_hold(pool, block);
+        full = kolk_fence_hold(pool, block);
     } else {
         block->pending = UINT32_MAX;
         cache->pending += kolk_block_bytes(block);
         kolk_bump(&pool->counters.retired, kolk_block_bytes(block));
     }
     kolk_lock_release(&pool->heap.lock);
+    return full;
 }
 
 /* One event for a batch, so that a program that never misses does not pile up
  * records; and a look at the oldest, so that it does not pile up events. */
-static void fence_full_batches(kolk_pool *pool, kolk_cache *last)
+static void fence_batch(kolk_pool *pool, kolk_cache *full)
 {
-    kolk_lock_acquire(&pool->heap.lock);
-    const bool full = last->open_count >= KOLK_USES_PER_FENCE && !last->closed;
-    kolk_lock_release(&pool->heap.lock);
-    if (full && kolk_fence_take(pool, last, NULL))
-        (void)kolk_fence_poll(pool, last);
+    if (kolk_fence_take(pool, full, NULL))
+        (void)kolk_fence_poll(pool, full);
 }
 
 /* Whether `last` is a stream of its own beside the block's. A captured block's
@@ -231,7 +230,7 @@ kolk_status kolk_pool_give_block(kolk_block *block, kolk_cache *last)
 {
     kolk_cache *const cache = kolk_block_cache(block);
     kolk_pool *const pool = cache->pool;
-    kolk_cache *batch = NULL;
+    kolk_cache *full = NULL;
     kolk_lock_acquire(&cache->lock);
     if (kolk_block_state_of(block) != KOLK_STATE_LIVE ||
         kolk_block_cache(block) != cache) {
@@ -240,16 +239,14 @@ kolk_status kolk_pool_give_block(kolk_block *block, kolk_cache *last)
     }
     kolk_annotate_free(pool, block);
     const bool another = is_another(last, cache);
-    if (block->uses || another) {
-        batch = another ? last : block->uses->cache;
-        give_pending(cache, block, another ? last : NULL);
-    } else {
+    if (block->uses || another)
+        full = give_pending(cache, block, another ? last : NULL);
+    else
         give_plain(cache, block);
-    }
     const bool closing = kolk_pool_flags(pool) & KOLK_POOL_CLOSING;
     kolk_lock_release(&cache->lock);
-    if (batch)
-        fence_full_batches(pool, batch);
+    if (full)
+        fence_batch(pool, full);
     if (closing)
         kolk_pool_freed_one(pool);
     return KOLK_OK;

@@ -43,7 +43,8 @@ static bool is_idle(const kolk_cache *cache)
     return cache->closed && cache->completed >= kolk_cache_epoch(cache);
 }
 
-static void hold_one(kolk_pool *pool, kolk_use *use)
+/* True if that makes a batch full. */
+static bool hold_one(kolk_pool *pool, kolk_use *use)
 {
     kolk_cache *const cache = use->cache;
     if (is_idle(cache)) {
@@ -56,10 +57,12 @@ static void hold_one(kolk_pool *pool, kolk_use *use)
         cache->open = use;
         cache->open_count++;
     }
+    return cache->open_count >= KOLK_USES_PER_FENCE && !cache->closed;
 }
 
-void kolk_fence_hold(kolk_pool *pool, kolk_block *block)
+kolk_cache *kolk_fence_hold(kolk_pool *pool, kolk_block *block)
 {
+    kolk_cache *full = NULL;
     kolk_use *use = block->uses;
     block->pending = 1; /* this function's own, so that no record ends it early */
     for (const kolk_use *u = use; u; u = u->next)
@@ -67,10 +70,13 @@ void kolk_fence_hold(kolk_pool *pool, kolk_block *block)
     kolk_block_cache(block)->pending += kolk_block_bytes(block);
     while (use) {
         kolk_use *const next = use->next;
-        hold_one(pool, use);
+        kolk_cache *const cache = use->cache;
+        if (hold_one(pool, use))
+            full = cache;
         use = next;
     }
     let_go(pool, block);
+    return full;
 }
 
 /* ---- the queue of a cache's fences ---- */

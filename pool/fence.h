@@ -50,8 +50,9 @@ bool kolk_fence_seen(const kolk_cache *cache, const kolk_cache *other, uint64_t 
 void kolk_fence_close_uses(kolk_cache *cache, kolk_cache *other);
 
 /* Hands a freed block's use records to the streams they name; the block comes
- * back when all are closed. Under the heap's lock. */
-void kolk_fence_hold(kolk_pool *pool, kolk_block *block);
+ * back when all are closed. Returns one of the streams whose batch is full by now,
+ * or NULL. Under the heap's lock. */
+kolk_cache *kolk_fence_hold(kolk_pool *pool, kolk_block *block);
 
 /* Destroys what fences are left, complete or not. For the pool's end. */
 void kolk_fence_forget_all(kolk_pool *pool);

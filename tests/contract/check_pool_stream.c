@@ -324,6 +324,24 @@ START_TEST(frees_of_recorded_blocks_make_one_event_for_64)
 }
 END_TEST
 
+START_TEST(so_they_do_on_each_of_two_recorded_streams)
+{
+    enum { BLOCKS = 640 };
+    begin(_i, (kolk_pool_config){0});
+    static kolk_block *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) {
+        blocks[i] = new_block(pool, KIB, a);
+        ck_assert_ok(kolk_block_record(blocks[i], b));
+        ck_assert_ok(kolk_block_record(blocks[i], c));
+    }
+    for (int i = 0; i < BLOCKS; i++)
+        kolk_block_free(&blocks[i]);
+    ck_assert_uint_ge(calls(pool, KOLK_CALL_EVENT_RECORD), 2 * BLOCKS / 64 - 1);
+    ck_assert_uint_le(calls(pool, KOLK_CALL_EVENT_RECORD), 2 * BLOCKS / 64);
+    end();
+}
+END_TEST
+
 #ifdef KOLK_TESTS_EMULATED
 /* A cudaStream_t of the caller's, and a wrapper of it. */
 static cudaStream_t wrap_new(kolk_stream **out)
@@ -400,6 +418,7 @@ int main(void)
         a_steady_loop_on_one_stream_makes_no_driver_call,
         a_steady_loop_on_three_streams_makes_no_driver_call,
         frees_of_recorded_blocks_make_one_event_for_64,
+        so_they_do_on_each_of_two_recorded_streams,
 #ifdef KOLK_TESTS_EMULATED
         a_stream_destroyed_behind_its_wrapper_is_not_taken_for_its_successor,
         two_wrappers_of_one_stream_are_one_stream,
