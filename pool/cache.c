@@ -182,6 +182,23 @@ static void registry_destroy(kolk_cache **caches)
     }
 }
 
+/* Takes the last fence and returns with the cache locked. Another thread may have
+ * freed something since the fence: it takes one more, or nothing would ever tell
+ * that this is complete. */
+static bool fence_and_lock(kolk_pool *pool, kolk_cache *cache)
+{
+    for (;;) {
+        kolk_cache_lock(cache);
+        const uint64_t frees = cache->totals.frees;
+        kolk_cache_unlock(cache);
+        const bool fenced = kolk_fence_take(pool, cache, NULL);
+        kolk_cache_lock(cache);
+        if (!fenced || (frees == cache->totals.frees && !cache->open))
+            return fenced;
+        kolk_cache_unlock(cache);
+    }
+}
+
 /* Called while the stream can still be used: what it did for the pool gets its
  * last fence, and nobody uses the stream through the pool any more. */
 static void closing(kolk_stream_observer *observer, kolk_stream *stream)
@@ -190,8 +207,7 @@ static void closing(kolk_stream_observer *observer, kolk_stream *stream)
         (kolk_cache *)((char *)observer - offsetof(kolk_cache, observer));
     kolk_pool *const pool = cache->pool;
     (void)stream;
-    const bool fenced = kolk_fence_take(pool, cache, NULL);
-    kolk_cache_lock(cache);
+    const bool fenced = fence_and_lock(pool, cache);
     withdraw(pool, cache);
     cache->closed = true;
     cache->orphaned = !fenced;

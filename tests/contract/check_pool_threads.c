@@ -141,6 +141,54 @@ START_TEST(eight_threads_share_two_pools_and_four_streams)
 }
 END_TEST
 
+/* A stream of its own a step; half of its blocks outlive it on the shelf. */
+static void step_on_a_new_stream(struct worker *worker)
+{
+    kolk_pool *const pool = worker->shared->pools[draw(worker, POOLS)];
+    kolk_stream *stream = new_stream(row_device(worker->shared->row));
+    for (int i = 0; i < 8; i++) {
+        kolk_block *block = NULL;
+        const size_t size = (size_t)draw(worker, UINT64_C(1) << (9 + draw(worker, 12)));
+        const kolk_status status = kolk_block_alloc(pool, size + 1, stream, &block);
+        ck_assert(status == KOLK_OK || status == KOLK_OUT_OF_MEMORY);
+        if (status == KOLK_OK)
+            ck_assert_ok(kolk_fill_queue(stream, kolk_block_data(block), i, size + 1));
+        if (i % 2)
+            block = atomic_exchange(&worker->shared->shelf[draw(worker, SHELF)], block);
+        if (block)
+            give(worker, block);
+    }
+    kolk_stream_destroy(&stream);
+}
+
+static void *work_on_new_streams(void *argument)
+{
+    struct worker *const worker = argument;
+    for (int i = 0; i < OPERATIONS / 200; i++)
+        if (draw(worker, 50) == 0)
+            look_around(worker);
+        else
+            step_on_a_new_stream(worker);
+    return NULL;
+}
+
+START_TEST(eight_threads_make_and_destroy_streams_on_two_pools)
+{
+    struct shared shared;
+    struct worker workers[THREADS];
+    set_up(&shared, _i);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.shared = &shared, .seed = (uint64_t)i + 100};
+        ck_assert_int_eq(
+            pthread_create(&workers[i].thread, NULL, work_on_new_streams, &workers[i]),
+            0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_join(workers[i].thread, NULL), 0);
+    tear_down(&shared);
+}
+END_TEST
+
 struct contest {
     kolk_pool *pool;
     pthread_barrier_t barrier;
@@ -188,6 +236,8 @@ int main(void)
     tcase_add_checked_fixture(tcase, rows_start, rows_finish);
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, eight_threads_share_two_pools_and_four_streams,
+                        rows_begin(), rows_end());
+    tcase_add_loop_test(tcase, eight_threads_make_and_destroy_streams_on_two_pools,
                         rows_begin(), rows_end());
     tcase_add_loop_test(tcase, sixteen_threads_cannot_pass_the_limit_together,
                         rows_begin(), rows_end());
