@@ -11,8 +11,8 @@
  *
  * Locks, in the order they are taken: a cache's, then the heap's. Caches are
  * locked one at a time, but for a pool that is frozen (freeze.c): all of them
- * in the order of the registry. No driver call is made, and no user code runs,
- * while one is held.
+ * in the order of the registry. The lock of the peaks' scopes comes last. No
+ * driver call is made, and no user code runs, while one is held.
  *
  * Epochs. Every free on a stream is stamped with the stream's current epoch.
  * Taking a fence ends the epoch under the locks and then, with no lock held,

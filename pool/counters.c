@@ -172,11 +172,31 @@ static void read_heap(kolk_pool_stats *stats, const kolk_pool *pool)
     stats->bookkeeping = bookkeeping(pool);
 }
 
+static void raise(uint64_t *peak, uint64_t value)
+{
+    *peak = value > *peak ? value : *peak;
+}
+
+/* Peaks of the pool's life lie aside while a scope is open. */
+static void read_bytes(kolk_pool_stats *stats, kolk_pool *pool,
+                       const kolk_totals *totals)
+{
+    kolk_lock_acquire(&pool->scope_lock);
+    read_totals(stats, &pool->counters, totals);
+    for (int i = 0; i < pool->scope_depth; i++) {
+        raise(&stats->requested.peak, pool->scopes[i].requested);
+        raise(&stats->allocated.peak, pool->scopes[i].allocated);
+        raise(&stats->active.peak, pool->scopes[i].active);
+        raise(&stats->reserved.peak, pool->scopes[i].reserved);
+    }
+    kolk_lock_release(&pool->scope_lock);
+}
+
 kolk_pool_stats kolk_stats_read(kolk_pool *pool, bool frozen)
 {
     kolk_pool_stats stats = {0};
     const kolk_totals totals = kolk_totals_of(pool, frozen);
-    read_totals(&stats, &pool->counters, &totals);
+    read_bytes(&stats, pool, &totals);
     read_events(&stats, &pool->counters);
     if (!frozen)
         kolk_lock_acquire(&pool->heap.lock);

@@ -65,7 +65,11 @@ kolk_status kolk_pool_peak_end(kolk_pool *pool, kolk_peaks *out)
 
 void kolk_pool_reset_peaks(kolk_pool *pool)
 {
+    kolk_lock_acquire(&pool->scope_lock);
     (void)restart_all(&pool->counters);
+    for (int i = 0; i < pool->scope_depth; i++)
+        pool->scopes[i] = (kolk_peaks){0};
+    kolk_lock_release(&pool->scope_lock);
     for (int tag = 0; tag < KOLK_TAG_COUNT; tag++)
         (void)restart(&pool->counters.tags[tag]);
     (void)restart(&pool->counters.blocks);

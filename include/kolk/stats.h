@@ -105,7 +105,8 @@ KOLK_FALLIBLE kolk_pool_peak_begin(kolk_pool *pool) KOLK_NONNULL;
  * NULL. INVALID_ARGUMENT if none is open. */
 KOLK_FALLIBLE kolk_pool_peak_end(kolk_pool *pool, kolk_peaks *out) KOLK_NONNULL_AT(1);
 
-/** Sets the peaks of the pool's life to the current values. */
+/** Sets the peaks of the pool's life, and of the scopes open now, to the current
+ * values. */
 KOLK_API void kolk_pool_reset_peaks(kolk_pool *pool) KOLK_NONNULL;
 
 /**
