@@ -173,7 +173,8 @@ static bool count_operands(const kolk_command *command, const kolk_options *opti
         (options->operand_count >= command->least &&
          options->operand_count <= command->most))
         return true;
-    kolk_complain("usage: kolk %s [options] %s", command->name, command->operands);
+    kolk_complain("%s got %zu operands; usage: kolk %s [options] %s", command->name,
+                  options->operand_count, command->name, command->operands);
     return false;
 }
 

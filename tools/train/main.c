@@ -58,6 +58,8 @@ static kolk_status train(const train_options *options, const train_text *text,
     train_model model KOLK_AUTO(train_model_close) = {0};
     train_result result;
     KOLK_TRY(train_model_open(place, &shape, (uint64_t)options->seed, &model));
+    /* That FILE cannot be written is better known before the training. */
+    KOLK_TRY(write_snapshot(options, place));
     train_report_start(text, place);
     KOLK_TRY(train_loop(&model, text, options, train_report_progress, &stop, &result));
     const kolk_status status = write_snapshot(options, place);

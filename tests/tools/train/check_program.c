@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -236,6 +237,7 @@ START_TEST(an_interrupt_still_writes_snapshot_and_summary)
                                     real_text(), NULL},
               0);
     wait_for_output(&program);
+    ck_assert_int_eq(unlink(stats_path), 0); /* the one of the start */
     ck_assert_int_eq(kill(program.pid, signals[_i]), 0);
     finish(&program);
     json_t *const object = last_line(&program);
@@ -365,12 +367,34 @@ START_TEST(a_text_of_one_line_is_refused)
 }
 END_TEST
 
-START_TEST(a_snapshot_that_cannot_be_written_is_a_failure_after_the_summary)
+START_TEST(a_snapshot_that_cannot_be_written_is_a_failure_before_the_training)
 {
-    struct program program = RUN("--device", "host", "--steps", "1", "--stats",
+    struct program program = RUN("--device", "host", "--steps", "1000000", "--stats",
                                  "/nowhere/at/all", real_text());
     ck_assert_int_eq(program.code, 1);
     ck_assert_ptr_nonnull(strstr(program.complained, "/nowhere/at/all"));
+    ck_assert_str_eq(program.printed, "");
+    forget(&program);
+}
+END_TEST
+
+START_TEST(a_snapshot_that_can_no_longer_be_written_is_a_failure_after_the_summary)
+{
+    char room[80], path[96];
+    (void)snprintf(room, sizeof room, "%s/room", folder);
+    (void)snprintf(path, sizeof path, "%s/stats", room);
+    ck_assert_int_eq(mkdir(room, 0700), 0);
+    struct program program = start(
+        (const char *const[]){"--device", "host", "--steps", "1000000", "--interval",
+                              "1", "--stats", path, real_text(), NULL},
+        0);
+    wait_for_output(&program);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(rmdir(room), 0);
+    ck_assert_int_eq(kill(program.pid, SIGINT), 0);
+    finish(&program);
+    ck_assert_int_eq(program.code, 1);
+    ck_assert_ptr_nonnull(strstr(program.complained, path));
     ck_assert_ptr_nonnull(strstr(program.printed, "held out "));
     forget(&program);
 }
@@ -430,7 +454,9 @@ static Suite *suite(void)
     tcase_add_test(tc, a_text_that_is_no_utf8_is_refused_with_the_offset);
     tcase_add_test(tc, a_text_of_one_line_is_refused);
     tcase_add_test(tc,
-                   a_snapshot_that_cannot_be_written_is_a_failure_after_the_summary);
+                   a_snapshot_that_cannot_be_written_is_a_failure_before_the_training);
+    tcase_add_test(
+        tc, a_snapshot_that_can_no_longer_be_written_is_a_failure_after_the_summary);
     tcase_add_test(tc, a_rate_that_ruins_the_loss_is_a_failure);
     if (!SANITIZED)
         tcase_add_test(tc, a_host_without_memory_for_the_text_is_a_failure);
