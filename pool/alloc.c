@@ -78,13 +78,18 @@ static bool measure(kolk_request *request)
     return true;
 }
 
-kolk_status kolk_pool_usable(const kolk_pool *pool)
+kolk_status kolk_pool_reachable(const kolk_pool *pool)
 {
-    const unsigned flags = kolk_pool_flags(pool);
-    if (flags & KOLK_POOL_FORKED)
+    if (kolk_pool_flags(pool) & KOLK_POOL_FORKED)
         return kolk_fail_native(KOLK_DEVICE, 3,
                                 "the pool's device cannot be used in a forked child");
-    if (flags & KOLK_POOL_CLOSING)
+    return KOLK_OK;
+}
+
+kolk_status kolk_pool_usable(const kolk_pool *pool)
+{
+    KOLK_TRY(kolk_pool_reachable(pool));
+    if (kolk_pool_flags(pool) & KOLK_POOL_CLOSING)
         return kolk_fail(KOLK_INVALID_ARGUMENT, "the pool has been destroyed");
     return KOLK_OK;
 }

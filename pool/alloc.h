@@ -24,7 +24,10 @@ extern kolk_block kolk_empty_block;
 kolk_status kolk_capture_cache_of(kolk_pool *pool, kolk_stream *stream,
                                   kolk_cache **out);
 
-/* Refuses a pool whose owner let go or whose process forked. */
+/* Refuses a pool whose process forked from under its device. */
+kolk_status kolk_pool_reachable(const kolk_pool *pool);
+
+/* The same, and a pool whose owner let go. */
 kolk_status kolk_pool_usable(const kolk_pool *pool);
 
 /* Counts a freed block of a pool without an owner; the last takes the pool. */

@@ -33,7 +33,9 @@ kolk_status kolk_block_record(kolk_block *block, kolk_stream *stream)
     kolk_cache *cache;
     if (block == &kolk_empty_block)
         return KOLK_OK;
-    KOLK_TRY(kolk_cache_of(kolk_block_cache(block)->pool, stream, &cache));
+    kolk_pool *const pool = kolk_block_cache(block)->pool;
+    KOLK_TRY(kolk_pool_reachable(pool));
+    KOLK_TRY(kolk_cache_of(pool, stream, &cache));
     return kolk_pool_record_block(block, cache);
 }
 
@@ -148,6 +150,7 @@ static kolk_status free_pointer(kolk_pool *pool, void *data, const size_t *size,
     kolk_cache *last;
     if (!data)
         return KOLK_OK;
+    KOLK_TRY(kolk_pool_reachable(pool));
     KOLK_TRY(kolk_cache_of(pool, stream, &last));
     kolk_block *const block = kolk_map_at(&pool->heap.map, (uintptr_t)data);
     if (!is_live(block))
@@ -172,6 +175,7 @@ kolk_status kolk_record(kolk_pool *pool, const void *data, kolk_stream *stream)
     kolk_cache *cache;
     if (!data)
         return KOLK_OK;
+    KOLK_TRY(kolk_pool_reachable(pool));
     KOLK_TRY(kolk_cache_of(pool, stream, &cache));
     kolk_block *block = kolk_map_at(&pool->heap.map, (uintptr_t)data);
     if (!is_live(block))

@@ -2,6 +2,7 @@
 
 /* Limits, trimming, and what a pool says about itself. */
 
+#include "alloc.h"
 #include "counters.h"
 #include "grow.h"
 #include "reclaim.h"
@@ -42,6 +43,7 @@ static uint64_t reserved(kolk_pool *pool)
  * meanwhile; if live memory stands in the way the old one comes back. */
 kolk_status kolk_pool_set_limit(kolk_pool *pool, size_t limit)
 {
+    KOLK_TRY(kolk_pool_reachable(pool));
     const size_t old = atomic_exchange(&pool->limit, limit);
     if (!limit || reserved(pool) <= limit)
         return KOLK_OK;
