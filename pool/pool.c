@@ -21,7 +21,8 @@ static size_t round_up(size_t size, size_t step)
     return (size + step - 1) / step * step;
 }
 
-static kolk_status check_limit(const kolk_pool_config *config)
+static kolk_status check_limit(const kolk_pool_config *config,
+                               const kolk_device_info *info)
 {
     const double fraction = config->limit_fraction;
     if (!(fraction >= 0.0 && fraction <= 1.0))
@@ -31,6 +32,10 @@ static kolk_status check_limit(const kolk_pool_config *config)
         return kolk_fail(KOLK_INVALID_ARGUMENT,
                          "limit %zu and limit_fraction %g are both given",
                          config->limit, fraction);
+    if (fraction > 0.0 && fraction * (double)info->total < 1.0)
+        return kolk_fail(KOLK_INVALID_ARGUMENT,
+                         "limit_fraction %g of the device's %zu bytes is not a byte",
+                         fraction, info->total);
     return KOLK_OK;
 }
 
@@ -44,6 +49,9 @@ static kolk_status check_pages(const kolk_pool_config *config,
         return kolk_fail(KOLK_INVALID_ARGUMENT,
                          "page_size %zu is not a multiple of the device's %zu",
                          config->page_size, info->page_size);
+    if (config->page_size > KOLK_SIZE_MAX)
+        return kolk_fail(KOLK_INVALID_ARGUMENT, "page_size %zu is above %zu",
+                         config->page_size, KOLK_SIZE_MAX);
     if (config->address_space > KOLK_SIZE_MAX)
         return kolk_fail(KOLK_INVALID_ARGUMENT, "address_space %zu is above %zu",
                          config->address_space, KOLK_SIZE_MAX);
@@ -53,7 +61,7 @@ static kolk_status check_pages(const kolk_pool_config *config,
 static kolk_status check_config(const kolk_pool_config *config,
                                 const kolk_device_info *info)
 {
-    KOLK_TRY(check_limit(config));
+    KOLK_TRY(check_limit(config, info));
     KOLK_TRY(check_pages(config, info));
     if ((unsigned)config->policy > KOLK_PREFER_MEMORY)
         return kolk_fail(KOLK_INVALID_ARGUMENT, "policy %d is neither 0 nor 1",
@@ -68,11 +76,14 @@ static kolk_status check_config(const kolk_pool_config *config,
  * over lets idle pages move instead of growing. */
 static size_t usual_address_space(const kolk_pool *pool)
 {
-    const size_t most = KOLK_SIZE_MAX / pool->page_size * pool->page_size;
-    const size_t usual = pool->info.total > most / 4
-                             ? most
-                             : round_up(4 * pool->info.total, pool->page_size);
-    return usual > pool->page_size ? usual : pool->page_size;
+    return pool->info.total > KOLK_SIZE_MAX / 4 ? KOLK_SIZE_MAX : 4 * pool->info.total;
+}
+
+/* In whole pages, one at least, and no more than a block can measure. */
+static size_t in_pages(size_t size, size_t page)
+{
+    const size_t most = KOLK_SIZE_MAX / page * page;
+    return size >= most ? most : round_up(size ? size : 1, page);
 }
 
 static void resolve(kolk_pool *pool, const kolk_pool_config *config)
@@ -87,8 +98,9 @@ static void resolve(kolk_pool *pool, const kolk_pool_config *config)
     pool->page_size = pool->config.page_size;
     if (pool->page_size && !config->address_space)
         pool->config.address_space = usual_address_space(pool);
-    else if (pool->page_size)
-        pool->config.address_space = round_up(config->address_space, pool->page_size);
+    if (pool->page_size)
+        pool->config.address_space =
+            in_pages(pool->config.address_space, pool->page_size);
     atomic_init(&pool->limit, pool->config.limit);
 }
 

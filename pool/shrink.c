@@ -21,14 +21,20 @@ typedef struct catch
 }
 catch;
 
-static uintptr_t first_page(const kolk_pool *pool, const kolk_block *block)
+/* Pages lie side by side from the segment's base, which is aligned to the device's
+ * pages only. */
+static uintptr_t first_page(const kolk_pool *pool, const kolk_segment *segment,
+                            const kolk_block *block)
 {
-    return (block->address + pool->page_size - 1) / pool->page_size * pool->page_size;
+    const size_t up = block->address - segment->base + pool->page_size - 1;
+    return segment->base + up / pool->page_size * pool->page_size;
 }
 
 static size_t whole_pages(const kolk_pool *pool, const kolk_block *block)
 {
-    const uintptr_t first = first_page(pool, block), end = kolk_block_end(block);
+    const kolk_segment *const segment = kolk_segment_of(&pool->heap, block->address);
+    const uintptr_t first = first_page(pool, segment, block);
+    const uintptr_t end = kolk_block_end(block);
     return end > first ? (end - first) / pool->page_size * pool->page_size : 0;
 }
 
@@ -89,7 +95,8 @@ static kolk_block *clean_with_pages(kolk_pool *pool)
 static kolk_block *cut_pages(kolk_pool *pool, kolk_block *block, size_t wanted)
 {
     const size_t bytes = least(whole_pages(pool, block), wanted);
-    const uintptr_t first = first_page(pool, block);
+    const uintptr_t first =
+        first_page(pool, kolk_segment_of(&pool->heap, block->address), block);
     kolk_heap_unfile(&pool->heap, block);
     kolk_block_set_cache(block, NULL);
     if (first != block->address) {
@@ -347,7 +354,7 @@ static void unmap_block(kolk_pool *pool, const kolk_segment *segment,
                         const kolk_block *block)
 {
     kolk_annotate_unmapping(pool, block->address, kolk_block_bytes(block));
-    for (uintptr_t at = first_page(pool, block); at < kolk_block_end(block);
+    for (uintptr_t at = first_page(pool, segment, block); at < kolk_block_end(block);
          at += pool->page_size) {
         (void)kolk_driver_page_unmap(pool, at);
         (void)kolk_driver_page_release(
