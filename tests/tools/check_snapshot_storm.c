@@ -110,6 +110,7 @@ static const kolk_pool_config configs[] = {
     {.name = "short", .limit = 8 << 20},
     {.name = "thrifty", .limit = 8 << 20, .policy = KOLK_PREFER_MEMORY},
     {.name = "plain", .limit = 16 << 20, .no_pages = true},
+    {.name = "wide", .limit = 24 << 20, .page_size = 6 << 20},
 };
 
 enum { CONFIGS = sizeof configs / sizeof configs[0] };

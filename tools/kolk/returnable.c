@@ -17,7 +17,7 @@ static uint64_t whole_pages(uint64_t begin, uint64_t end, uint64_t page)
 /* Whole pages in the runs of free blocks of one segment. */
 static uint64_t free_pages(const kolk_snapshot_segment *segment, uint64_t page)
 {
-    uint64_t bytes = 0, begin = segment->address, end = segment->address;
+    uint64_t bytes = 0, begin = 0, end = 0; /* counted, as pages are, from the base */
     for (size_t i = 0; i < segment->block_count; i++) {
         const kolk_snapshot_block *const block = &segment->blocks[i];
         if (block->state == KOLK_STATE_FREE) {
