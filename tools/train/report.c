@@ -20,14 +20,15 @@ void train_report_start(const train_text *text, const train_place *place)
            " lines to learn from, %" PRId64 " held out, on %s\n",
            text->count, text->vocabulary, text->train.count, text->held_out.count,
            name_of(place));
+    printf("%8s  %7s  %8s  %13s  %13s  %9s\n", "step", "loss", "tokens/s", "allocated",
+           "reserved", "hits");
     (void)fflush(stdout);
 }
 
 void train_report_progress(const train_progress *p)
 {
-    printf("step %6" PRId64 "  loss %.4f  %8.0f tokens/s  allocated %.1f MiB  reserved "
-           "%.1f MiB  hits %.2f %%\n",
-           p->step, p->loss, p->characters_per_second, mebibytes(p->allocated),
+    printf("%8" PRId64 "  %7.4f  %8.0f  %9.1f MiB  %9.1f MiB  %7.2f %%\n", p->step,
+           p->loss, p->characters_per_second, mebibytes(p->allocated),
            mebibytes(p->reserved), 100.0 * p->hit_rate);
     (void)fflush(stdout);
 }

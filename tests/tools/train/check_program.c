@@ -254,17 +254,18 @@ START_TEST(lines_of_progress_and_a_summary_are_printed)
     struct program program =
         RUN("--device", "host", "--steps", "4", "--interval", "2", real_text());
     ck_assert_int_eq(program.code, 0);
-    const char *const expected[] = {"step      2  loss ",
-                                    "step      4  loss ",
-                                    " tokens/s  allocated ",
-                                    " reserved ",
-                                    "hits ",
+    const char *const expected[] = {"    step     loss  tokens/s      allocated ",
+                                    "     reserved       hits\n",
+                                    "\n       2   ",
+                                    "\n       4   ",
                                     "held out ",
                                     "unigram entropy ",
                                     "without a pool "};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         ck_assert_msg(strstr(program.printed, expected[i]) != NULL, "no \"%s\" in:\n%s",
                       expected[i], program.printed);
+    for (const char *line = program.printed; *line; line += strcspn(line, "\n") + 1)
+        ck_assert_uint_le(strcspn(line, "\n"), 80);
     forget(&program);
 }
 END_TEST
