@@ -67,6 +67,14 @@ static kolk_status train(const train_options *options, const train_text *text,
     return status;
 }
 
+/* A write that failed earlier is remembered by the stream. */
+static kolk_status finish_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return KOLK_OK;
+    return train_fail(KOLK_IO, "standard output cannot be written");
+}
+
 int main(int argc, char **argv)
 {
     train_options options;
@@ -83,7 +91,7 @@ int main(int argc, char **argv)
     if (train_place_choose(options.device, &place) != KOLK_OK)
         return complain(EXIT_FAILED);
     listen_for_stop();
-    if (train(&options, &text, &place) != KOLK_OK)
+    if (train(&options, &text, &place) != KOLK_OK || finish_output() != KOLK_OK)
         return complain(EXIT_FAILED);
-    return fflush(stdout) == 0 ? 0 : EXIT_FAILED;
+    return 0;
 }

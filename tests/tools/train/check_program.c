@@ -401,6 +401,20 @@ START_TEST(a_snapshot_that_can_no_longer_be_written_is_a_failure_after_the_summa
 }
 END_TEST
 
+START_TEST(an_output_that_is_full_is_a_failure_that_says_so)
+{
+    char line[256];
+    (void)snprintf(line, sizeof line,
+                   "\"$KOLK_TRAIN\" --device host --steps 2 '%s' >/dev/full 2>'%s'",
+                   real_text(), stats_path);
+    const int status = system(line);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 1);
+    (void)snprintf(line, sizeof line, "grep -q 'standard output' '%s'", stats_path);
+    ck_assert_int_eq(system(line), 0);
+}
+END_TEST
+
 START_TEST(a_rate_that_ruins_the_loss_is_a_failure)
 {
     struct program program = RUN("--device", "host", "--lr", "1000", "--hidden", "8",
@@ -458,6 +472,7 @@ static Suite *suite(void)
                    a_snapshot_that_cannot_be_written_is_a_failure_before_the_training);
     tcase_add_test(
         tc, a_snapshot_that_can_no_longer_be_written_is_a_failure_after_the_summary);
+    tcase_add_test(tc, an_output_that_is_full_is_a_failure_that_says_so);
     tcase_add_test(tc, a_rate_that_ruins_the_loss_is_a_failure);
     if (!SANITIZED)
         tcase_add_test(tc, a_host_without_memory_for_the_text_is_a_failure);
