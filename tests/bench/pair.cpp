@@ -135,7 +135,8 @@ void set_up()
 {
     emu_reset(nullptr);
     demand(kolk_stream_create(kolk_cuda(0), &stream) == KOLK_OK, "kolk_stream_create");
-    demand(kolk_pool_create(kolk_cuda(0), nullptr, &pool) == KOLK_OK, "kolk_pool_create");
+    demand(kolk_pool_create(kolk_cuda(0), nullptr, &pool) == KOLK_OK,
+           "kolk_pool_create");
     native = kolk_stream_cuda(stream);
     cub_pool = new cub::CachingDeviceAllocator();
 }

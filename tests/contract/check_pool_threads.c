@@ -229,6 +229,12 @@ START_TEST(sixteen_threads_cannot_pass_the_limit_together)
 }
 END_TEST
 
+/* One device of a kind: a second emulated one has the same code to race in. */
+static int last_row(void)
+{
+    return rows_end() < 2 ? rows_end() : 2;
+}
+
 int main(void)
 {
     Suite *const suite = suite_create("pool threads");
@@ -236,11 +242,11 @@ int main(void)
     tcase_add_checked_fixture(tcase, rows_start, rows_finish);
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, eight_threads_share_two_pools_and_four_streams,
-                        rows_begin(), rows_end());
+                        rows_begin(), last_row());
     tcase_add_loop_test(tcase, eight_threads_make_and_destroy_streams_on_two_pools,
-                        rows_begin(), rows_end());
+                        rows_begin(), last_row());
     tcase_add_loop_test(tcase, sixteen_threads_cannot_pass_the_limit_together,
-                        rows_begin(), rows_end());
+                        rows_begin(), last_row());
     suite_add_tcase(suite, tcase);
     return rows_run(suite);
 }

@@ -164,8 +164,8 @@ kolk_status train_options_parse(int argc, char **argv, train_options *out)
     train_options options = defaults();
     KOLK_TRY(parse_options(argc, argv, &options));
     if (!options.help && argc - optind != 1)
-        return train_fail(KOLK_INVALID_ARGUMENT, "takes one FILE, got %d; --help tells more",
-                          argc - optind);
+        return train_fail(KOLK_INVALID_ARGUMENT,
+                          "takes one FILE, got %d; --help tells more", argc - optind);
     options.file = argv[optind];
     *out = options;
     return KOLK_OK;
