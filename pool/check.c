@@ -78,7 +78,8 @@ static kolk_status check_block(const kolk_pool *pool, const kolk_block *block,
         sum->unmapped += bytes;
         return KOLK_OK;
     case KOLK_STATE_BUSY:
-        sum->busy += bytes;
+        if (!kolk_heap_is_taken(&pool->heap, block))
+            sum->busy += bytes;
         return KOLK_OK;
     case KOLK_STATE_UNUSED:
         break;
@@ -248,7 +249,7 @@ static kolk_status check_frozen(kolk_pool *pool)
 
 kolk_status kolk_pool_check(kolk_pool *pool)
 {
-    kolk_pool_freeze(pool);
+    kolk_pool_freeze_at_rest(pool);
     const kolk_status status = check_frozen(pool);
     kolk_pool_thaw(pool);
     return status;

@@ -5,6 +5,9 @@
 #include <pthread.h>
 #include <runtime/fail.h>
 #include <runtime/fork.h>
+#include <sched.h>
+
+enum { PATIENCE = 10000 };
 
 static kolk_lock list_lock; /* before any lock of a pool */
 static kolk_pool *pools;
@@ -36,6 +39,16 @@ void kolk_pool_thaw(kolk_pool *pool)
     for (size_t i = count; i-- > 0;)
         kolk_lock_release(&caches[i]->lock);
     kolk_lock_release(&pool->heap.lock);
+}
+
+void kolk_pool_freeze_at_rest(kolk_pool *pool)
+{
+    kolk_pool_freeze(pool);
+    for (int tries = 0; pool->heap.busy && tries < PATIENCE; tries++) {
+        kolk_pool_thaw(pool);
+        sched_yield();
+        kolk_pool_freeze(pool);
+    }
 }
 
 bool kolk_pool_owning(const kolk_pool *except, uintptr_t address)

@@ -12,6 +12,10 @@
 void kolk_pool_freeze(kolk_pool *pool);
 void kolk_pool_thaw(kolk_pool *pool);
 
+/* The same between changes, when no memory is on its way to or from the driver;
+ * in the midst of one if other threads never pause. */
+void kolk_pool_freeze_at_rest(kolk_pool *pool);
+
 /* Puts a pool on the list, or takes it off. */
 kolk_status kolk_pool_enlist(kolk_pool *pool);
 void kolk_pool_delist(kolk_pool *pool);

@@ -57,6 +57,12 @@ uint64_t kolk_heap_others_changes(kolk_heap *heap, uint32_t *out_busy)
     return others;
 }
 
+bool kolk_heap_is_taken(const kolk_heap *heap, const kolk_block *block)
+{
+    return kolk_block_state_of(block) == KOLK_STATE_BUSY &&
+           kolk_map_at(&heap->map, block->address) == block;
+}
+
 bool kolk_block_is_clean(const kolk_block *block)
 {
     const kolk_cache *const cache = kolk_block_cache(block);

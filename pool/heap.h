@@ -62,6 +62,10 @@ void kolk_heap_join(kolk_heap *heap, kolk_block *first, kolk_block *second);
 kolk_block *kolk_heap_carve(kolk_heap *heap, kolk_block *block, uint32_t units,
                             size_t alignment);
 
+/* Whether a BUSY block has been cut out for a caller who does not have it yet:
+ * there is memory behind it, and its address leads to it. */
+bool kolk_heap_is_taken(const kolk_heap *heap, const kolk_block *block);
+
 /* Whether no stream can still be using the free block. */
 bool kolk_block_is_clean(const kolk_block *block);
 

@@ -2,6 +2,7 @@
 #include "image.h"
 #include "counters.h"
 #include "freeze.h"
+#include "heap.h"
 #include <runtime/fail.h>
 #include <runtime/host_memory.h>
 #include <stdlib.h>
@@ -38,8 +39,10 @@ static bool make_room(kolk_pool_image *image, const kolk_pool *pool)
 
 /* ---- filling them ---- */
 
-static kolk_block_state state_of(const kolk_block *block)
+static kolk_block_state state_of(const kolk_pool *pool, const kolk_block *block)
 {
+    if (kolk_heap_is_taken(&pool->heap, block))
+        return KOLK_BLOCK_FREE; /* a caller's in a moment, counted nowhere yet */
     switch (kolk_block_state_of(block)) {
     case KOLK_STATE_LIVE:
         return KOLK_BLOCK_LIVE;
@@ -56,13 +59,13 @@ static kolk_block_state state_of(const kolk_block *block)
     return KOLK_BLOCK_FREE;
 }
 
-static kolk_block_row row_of(const kolk_block *block)
+static kolk_block_row row_of(const kolk_pool *pool, const kolk_block *block)
 {
     const kolk_cache *const cache = kolk_block_cache(block);
     kolk_block_row row = {.address = block->address,
                           .size = kolk_block_bytes(block),
                           .stream = cache ? kolk_cache_stream_id(cache) : 0,
-                          .state = state_of(block)};
+                          .state = state_of(pool, block)};
     if (row.state == KOLK_BLOCK_LIVE || row.state == KOLK_BLOCK_PENDING) {
         row.requested = kolk_block_requested(block);
         row.tag = (kolk_tag)block->tag;
@@ -76,13 +79,14 @@ static int by_address(const void *a, const void *b)
     return left->address < right->address ? -1 : left->address > right->address;
 }
 
-static void fill_blocks(kolk_pool_image *image, const kolk_segment *segment,
-                        kolk_segment_row *row, size_t *next)
+static void fill_blocks(kolk_pool_image *image, const kolk_pool *pool,
+                        const kolk_segment *segment, kolk_segment_row *row,
+                        size_t *next)
 {
     row->first_block = *next;
     for (const kolk_block *block = segment->first; block != &segment->end;
          block = block->next)
-        image->blocks[(*next)++] = row_of(block);
+        image->blocks[(*next)++] = row_of(pool, block);
     row->block_count = *next - row->first_block;
 }
 
@@ -96,7 +100,7 @@ static void fill_segments(kolk_pool_image *image, const kolk_pool *pool)
                                   .size = segment->size,
                                   .mapped = segment->mapped,
                                   .paged = segment->pages != NULL};
-        fill_blocks(image, segment, row, &next);
+        fill_blocks(image, pool, segment, row, &next);
     }
     qsort(image->segments, image->segment_count, sizeof *image->segments, by_address);
 }
@@ -123,7 +127,7 @@ static void count_live_by_class(kolk_pool_image *image, const kolk_pool *pool)
          segment = segment->next)
         for (const kolk_block *block = segment->first; block != &segment->end;
              block = block->next) {
-            const kolk_block_state state = state_of(block);
+            const kolk_block_state state = state_of(pool, block);
             if ((state == KOLK_BLOCK_LIVE || state == KOLK_BLOCK_PENDING) &&
                 block->class < KOLK_CLASS_COUNT)
                 image->bins[block->class].blocks++;
@@ -188,7 +192,7 @@ kolk_status kolk_pool_image_take(kolk_pool *pool, kolk_pool_image **out)
     if (!image)
         return kolk_fail(KOLK_OUT_OF_HOST_MEMORY,
                          "the host has no memory for an image");
-    kolk_pool_freeze(pool);
+    kolk_pool_freeze_at_rest(pool);
     const bool room = make_room(image, pool);
     if (room)
         fill(image, pool);

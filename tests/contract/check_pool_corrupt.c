@@ -4,6 +4,8 @@
  * field at a time, behind the pool's back, and repaired again. */
 
 #include "core.h"
+#include "heap.h"
+#include "image.h"
 #include "pool_rig.h"
 #include <string.h>
 
@@ -134,6 +136,28 @@ START_TEST(a_damaged_count_is_found)
 }
 END_TEST
 
+/* Between the heap, which has cut it out, and the stream that counts it. */
+START_TEST(a_block_on_its_way_to_a_caller_is_not_damage)
+{
+    struct rig rig;
+    set_up(&rig, _i);
+    kolk_heap *const heap = &rig.pool->heap;
+    kolk_pool_image *image = NULL;
+    ck_assert_ok(kolk_heap_prepare(heap));
+    kolk_block *const taken =
+        kolk_heap_take(heap, rig.cache, kolk_units_of(2 * MIB), KOLK_UNIT, true);
+    ck_assert_ptr_nonnull(taken);
+    ck_assert_ok(kolk_pool_check(rig.pool));
+    ck_assert_ok(kolk_pool_image_take(rig.pool, &image));
+    for (size_t i = 0; i < image->block_count; i++)
+        if (image->blocks[i].address == taken->address)
+            ck_assert_int_eq(image->blocks[i].state, KOLK_BLOCK_FREE);
+    kolk_pool_image_destroy(&image);
+    kolk_heap_give(heap, taken, rig.cache, kolk_cache_epoch(rig.cache));
+    tear_down(&rig);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -141,6 +165,7 @@ int main(void)
         a_damaged_bin_is_found,
         a_damaged_index_is_found,
         a_damaged_count_is_found,
+        a_block_on_its_way_to_a_caller_is_not_damage,
     };
     return rows_run(
         variants_suite("pool corrupt", tests, sizeof tests / sizeof *tests));
