@@ -119,6 +119,21 @@ static bool grow(kolk_request *request, kolk_block **out)
 
 /* ---- ORDERED ---- */
 
+/* Goes behind one stream after the other until the request is served. A stream
+ * may never end its work, so those come first that can serve it alone. */
+static bool go_behind(kolk_request *request, uint64_t least, kolk_block **out)
+{
+    const size_t count = kolk_cache_count(request->pool);
+    for (size_t i = 0; i < count; i++) {
+        kolk_cache *const other = kolk_cache_at(request->pool, i);
+        if (kolk_reclaim_prospect(request->cache, other) >= least &&
+            kolk_reclaim_all_of(request->pool, request->cache, other) &&
+            search(request, out))
+            return true;
+    }
+    return false;
+}
+
 static bool ordered(kolk_request *request, kolk_block **out)
 {
     kolk_pool *const pool = request->pool;
@@ -131,10 +146,9 @@ static bool ordered(kolk_request *request, kolk_block **out)
         if (block)
             return adopt(request, block, out);
     }
-    for (size_t i = 0; i < count; i++)
-        if (kolk_reclaim_all_of(pool, request->cache, kolk_cache_at(pool, i)) &&
-            search(request, out))
-            return true;
+    if (go_behind(request, kolk_bytes_of(request->units), out) ||
+        go_behind(request, 0, out))
+        return true;
     for (size_t i = 0; i < count; i++)
         kolk_reclaim_seen(request->cache, kolk_cache_at(pool, i));
     return search(request, out);

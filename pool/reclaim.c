@@ -196,6 +196,27 @@ kolk_block *kolk_reclaim_fitting(kolk_pool *pool, kolk_cache *cache, kolk_cache 
     return block;
 }
 
+static uint64_t held_by(const kolk_use *use)
+{
+    uint64_t bytes = 0;
+    for (; use; use = use->next)
+        bytes += kolk_block_bytes(use->block);
+    return bytes;
+}
+
+uint64_t kolk_reclaim_prospect(kolk_cache *cache, kolk_cache *other)
+{
+    const kolk_heap *const heap = &cache->pool->heap;
+    kolk_cache_lock(other);
+    uint64_t bytes = kolk_cache_free_bytes(other) + held_by(other->open);
+    for (const kolk_fence *fence = other->oldest; fence; fence = fence->next)
+        bytes += held_by(fence->uses);
+    for (int area = 0; area < KOLK_AREA_COUNT; area++)
+        bytes += cache->index[area].bytes + heap->clean[area].bytes;
+    kolk_cache_unlock(other);
+    return bytes;
+}
+
 void kolk_reclaim_seen(kolk_cache *cache, kolk_cache *other)
 {
     kolk_cache_lock(other);

@@ -19,6 +19,10 @@ void kolk_reclaim_closed(kolk_pool *pool);
 kolk_block *kolk_reclaim_fitting(kolk_pool *pool, kolk_cache *cache, kolk_cache *other,
                                  uint32_t units, size_t alignment);
 
+/* Bytes that `cache` could have at most once it is behind `other`: what it owns
+ * itself, what is clean, what `other` owns free, and what `other` holds up. */
+uint64_t kolk_reclaim_prospect(kolk_cache *cache, kolk_cache *other);
+
 /* Orders `cache` after `other` and gives it all that `other` owns free, and
  * the blocks that were held for it. */
 bool kolk_reclaim_all_of(kolk_pool *pool, kolk_cache *cache, kolk_cache *other);
