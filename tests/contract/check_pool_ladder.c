@@ -117,17 +117,6 @@ START_TEST(idle_pages_are_moved_to_where_they_are_needed)
 }
 END_TEST
 
-/* To wait for a stream that is held is a violation. The host's cannot be. */
-static void hold(kolk_stream *stream, bool held)
-{
-#ifdef KOLK_TESTS_EMULATED
-    if (kolk_stream_device(stream).kind == KOLK_CUDA)
-        emu_hold(kolk_stream_cuda(stream), held);
-#else
-    (void)stream, (void)held;
-#endif
-}
-
 /* What A freed is busy, so that its pages cannot move; and C, which uses memory
  * too but has freed none, never ends: to wait for it would be to wait for ever. */
 START_TEST(the_host_waits_for_no_more_than_it_needs)

@@ -28,17 +28,6 @@ static void end(void)
     kolk_stream_destroy(&c);
 }
 
-/* A call that waits on the host for a held stream fails the test. */
-static void hold(kolk_stream *stream, bool held)
-{
-#ifdef KOLK_TESTS_EMULATED
-    if (kolk_stream_cuda(stream))
-        emu_hold(kolk_stream_cuda(stream), held);
-#else
-    (void)stream, (void)held;
-#endif
-}
-
 static void *take_used(size_t size, kolk_stream *stream, kolk_block **block)
 {
     *block = new_block(pool, size, stream);

@@ -5,18 +5,6 @@
 #include "pool_rig.h"
 #include <kolk/cuda.h>
 
-static void hold(int variant, kolk_stream *stream, bool held)
-{
-#ifdef KOLK_TESTS_EMULATED
-    if (is_lazy(variant))
-        emu_hold(kolk_stream_cuda(stream), held);
-#else
-    (void)variant;
-    (void)stream;
-    (void)held;
-#endif
-}
-
 /* Freed on `owner`, while work on `user` still has it. */
 static void leave_pending(kolk_pool *pool, size_t size, kolk_stream *owner,
                           kolk_stream *user)
@@ -34,13 +22,13 @@ START_TEST(a_stream_that_never_ends_is_left_alone_when_another_serves)
     kolk_stream *never = new_stream(row_device(_i / 2));
     kolk_stream *soon = new_stream(row_device(_i / 2));
     kolk_stream *owner = new_stream(row_device(_i / 2));
-    hold(_i, never, true);
+    hold(never, true);
     leave_pending(pool, 2 * MIB, owner, never);
     leave_pending(pool, 10 * MIB, owner, soon);
     kolk_block *block = new_block(pool, 10 * MIB, owner);
     use(block, owner);
     ck_assert_ok(kolk_stream_synchronize(owner));
-    hold(_i, never, false);
+    hold(never, false);
     kolk_block_free(&block);
     kolk_stream_destroy(&owner);
     kolk_stream_destroy(&soon);

@@ -7,6 +7,7 @@
 
 #include "rows.h"
 #include "work.h"
+#include <kolk/cuda.h>
 #include <kolk/stats.h>
 
 #define KIB ((size_t)1 << 10)
@@ -62,6 +63,18 @@ static inline void order(kolk_stream *later, kolk_stream *earlier)
         new_event(kolk_stream_device(earlier));
     ck_assert_ok(kolk_event_record(event, earlier));
     ck_assert_ok(kolk_stream_wait(later, event));
+}
+
+/* Work of a held stream does not run: a call that waits for it on the host fails
+ * the test. The host's own streams cannot be held. */
+static inline void hold(kolk_stream *stream, bool held)
+{
+#ifdef KOLK_TESTS_EMULATED
+    if (kolk_stream_device(stream).kind == KOLK_CUDA)
+        emu_hold(kolk_stream_cuda(stream), held);
+#else
+    (void)stream, (void)held;
+#endif
 }
 
 static inline uint64_t reserved(const kolk_pool *pool)
